@@ -95,7 +95,7 @@ class Board:
         self.state = self._loaded(data)
         self.state.generations.update({name: number + 1 for name, number in before.generations.items()})
         for holding in held.values():
-            self.state.add_holding(replace(holding, node=self.state.tree.queues[holding.node.name]))
+            self.state.add_holding(holding.copy(self.state.tree.queues[holding.node.name]))
         self.queues = self._new_queues()
 
     def cycle(self) -> list[Entry]:
@@ -126,13 +126,17 @@ class Board:
 
     def _popped(self) -> list[Entry]:
         return [
-            Entry(head, queue.queue, queue.node, self._preempting(head), last.scan if last else None)
+            self._entry(queue, head)
             for name, queue in sorted(self.queues.items())
             if name not in self.state.inactive
             and queue.queue.stop is core.StopPolicy.NONE
             and (head := queue.head()) is not None
-            for last in [self.heads.get(head.key)]
         ]
+
+    def _entry(self, queue: PendingQueue, head: core.Workload) -> Entry:
+        entry, last = Entry(head, queue.queue, queue.node, self._preempting(head)), self.heads.get(head.key)
+        entry.scan = last.scan if last else None
+        return entry
 
     def _preempting(self, head: core.Workload) -> bool:
         last = self.heads.get(head.key)

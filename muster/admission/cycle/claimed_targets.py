@@ -3,13 +3,13 @@
 Kueue: PreemptedWorkloads in pkg/scheduler/preemption, which the snapshot removes for the check of each head.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
 from muster.admission.model import FlavorResource
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.holdings import Holding
-from muster.admission.state.state import WorkingState
+from muster.admission.state.state import Released, WorkingState
+from muster.admission.topology import TopologyUsage
 
 UsageByNode = dict[QuotaNode, dict[FlavorResource, int]]
 _NOTHING: dict[FlavorResource, int] = {}
@@ -68,24 +68,47 @@ class ClaimedTargets:
         of_tree = self._by_root.get(node.root, {})
         return [*of_tree, *(holding for holding in self._placed if holding not in of_tree)]
 
-    @contextmanager
-    def released(self, node: QuotaNode, own: Iterable[Holding]) -> Iterator[None]:
-        """Simulates that the claimed targets, and a head's own, have released quota and nodes.
+    def released(self, node: QuotaNode, own: Iterable[Holding]) -> "ReleasedTargets":
+        """Simulates inside `with` that the claimed targets, and a head's own, have released quota and nodes.
 
         Inside, only the usage of this node and of its ancestors is valid."""
-        sums = self._usage.get(node.root, {})
-        nodes_in_use = [usage for holding in self._placed for usage in holding.placed]
         # Another head may have claimed the same target.
-        with self._state.without(holding for holding in own if holding not in self):
-            if nodes_in_use:
-                self._state.topologies().remove(nodes_in_use)
-            _release(sums, node)
-            try:
-                yield
-            finally:
-                _restore(sums, node)
-                if nodes_in_use:
-                    self._state.topologies().add(nodes_in_use)
+        unclaimed = self._state.without([holding for holding in own if holding not in self])
+        nodes_in_use = [usage for holding in self._placed for usage in holding.placed]
+        return ReleasedTargets(self._state, node, unclaimed, self._usage.get(node.root, {}), nodes_in_use)
+
+
+class ReleasedTargets:
+    """Simulates inside `with` that targets have released quota and nodes: `unclaimed` ones, and claimed ones
+    with these sums of usage."""
+
+    __slots__ = ("_node", "_nodes_in_use", "_state", "_sums", "_unclaimed")
+
+    def __init__(
+        self,
+        state: WorkingState,
+        node: QuotaNode,
+        unclaimed: Released,
+        sums: UsageByNode,
+        nodes_in_use: list[TopologyUsage],
+    ) -> None:
+        self._state = state
+        self._node = node
+        self._unclaimed = unclaimed
+        self._sums = sums
+        self._nodes_in_use = nodes_in_use
+
+    def __enter__(self) -> None:
+        self._unclaimed.__enter__()
+        if self._nodes_in_use:
+            self._state.topologies().remove(self._nodes_in_use)
+        _release(self._sums, self._node)
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        _restore(self._sums, self._node)
+        if self._nodes_in_use:
+            self._state.topologies().add(self._nodes_in_use)
+        self._unclaimed.__exit__(kind, error, traceback)
 
 
 def _release(sums: UsageByNode, node: QuotaNode) -> None:

@@ -6,9 +6,8 @@ it admits; the caller evicts the targets of preemptors and requeues the other he
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 
-from muster.admission.cycle.claimed_targets import ClaimedTargets
+from muster.admission.cycle.claimed_targets import ClaimedTargets, ReleasedTargets
 from muster.admission.cycle.entry import (
     CycleOrder,
     Entry,
@@ -73,10 +72,12 @@ class Cycle:
     def run(self, heads: Sequence[Entry]) -> None:
         """Sets the outcome of each head. Each queue has at most one."""
         min_runtime = self._state.min_runtime
-        shared = SharedTargets() if self._state.bounds_preemption else None
+        shared = SharedTargets() if self._state.bounds_preemption and len(heads) > 1 else None
         nominated = [head for head in heads if self._nominate(head, shared)]
-        for head in in_order(nominated, self._rules):
-            self._process(head)
+        for number, head in enumerate(in_order(nominated, self._rules), 1):
+            # After the last head, often the only one, nothing reads reservations.
+            self._reserved.are_read = number < len(nominated)
+            self._process(head, is_first=number == 1)
             if min_runtime is not None and head.note is None:
                 # Popped, as a note is valid for this search only: the next search may find targets.
                 head.note = min_runtime.notes.pop(head.workload.key, None)
@@ -117,7 +118,7 @@ class Cycle:
             head.assignment = cached
             self._admit(head)
 
-    def _process(self, head: Entry) -> None:
+    def _process(self, head: Entry, is_first: bool = False) -> None:
         rival = self._reserved.claimant(head)
         # An earlier head has claimed a target: with the rule, look for an assignment without its targets.
         if rival and (self._rules.recompute_overlapping or head.workload.surplus_of):
@@ -145,7 +146,7 @@ class Cycle:
             self._close(head, EntryOutcome.OVERLAPPING, rival)
         elif mode is Mode.FIT and self._claims.affect(head) and not head.node.fits(head.usage):
             self._defer(head, "")
-        elif not self._reserved.fits(head) or (mode is Mode.FIT and not self._reserved.fits_now(head)):
+        elif not (is_first and self._fits_as_nominated(head)) and not self._fits(head):
             self._close(head, EntryOutcome.CROWDED_OUT, self._reserved.rival(head))
         elif self._is_held(head):
             self._close(head, EntryOutcome.HELD)
@@ -153,6 +154,17 @@ class Cycle:
             self._admit(head)
         else:
             self._preempt(head)
+
+    def _fits_as_nominated(self, head: Entry) -> bool:
+        """Returns whether the search for its targets has checked that the head fits after their release, in
+        the state of its nomination. It does not check the nodes that the head then reserves. Heads that
+        earlier claims affect are nominated in another state."""
+        return bool(head.targets) and not head.assignment.placed and not self._claims.affect(head)
+
+    def _fits(self, head: Entry) -> bool:
+        if not self._reserved.fits(head):
+            return False
+        return head.assignment.mode is not Mode.FIT or self._reserved.fits_now(head)
 
     def _is_held(self, head: Entry) -> bool:
         """Returns whether an optional rule holds back a head that fits; its note has the reason."""
@@ -239,9 +251,11 @@ def _preempts_only_surplus(head: Entry) -> bool:
     return bool(head.targets) and all(target.holding.workload.surplus_of for target in head.targets)
 
 
-def in_order(entries: Iterable[Entry], rules: Rules) -> Iterator[Entry]:
+def in_order(entries: Sequence[Entry], rules: Rules) -> Iterator[Entry]:
     """Iterates over heads in the cycle's order (Kueue: makeIterator). The caller must process each head
     before it takes the next."""
+    if len(entries) == 1:
+        return iter(entries)
     if rules.fair_sharing is not None:
         return iter(Tournament(entries, rules))
 
@@ -255,13 +269,15 @@ def in_order(entries: Iterable[Entry], rules: Rules) -> Iterator[Entry]:
 class CycleReservations:
     """Quota that counts as used until the end of a cycle, and targets that count as released.
 
-    Kueue: PreemptedWorkloads, and the usage that processEntry adds to its snapshot.
+    Kueue: PreemptedWorkloads, and the usage that processEntry adds to its snapshot. Unless they `are_read`,
+    reservations and claims are not recorded.
     """
 
-    __slots__ = ("_claims", "_reserved", "_state", "_targets")
+    __slots__ = ("_claims", "_reserved", "_state", "_targets", "are_read")
 
     def __init__(self, state: WorkingState) -> None:
         self._state = state
+        self.are_read = True
         self._claims: dict[str, str] = {}  # the claiming workload's key by the claimed workload's
         self._targets = ClaimedTargets(state)
         self._reserved: list[tuple[Entry, Usage]] = []
@@ -275,6 +291,8 @@ class CycleReservations:
 
     def claim(self, head: Entry) -> None:
         """Claims the head's targets and the slice that it replaces, so that no other head uses them."""
+        if not self.are_read:
+            return
         self._claims.update((holding.workload.key, head.workload.gang_key) for holding in head.claimed)
         for target in head.targets:
             if target.holding not in self._targets:
@@ -293,6 +311,8 @@ class CycleReservations:
 
     def reserve(self, head: Entry, usage: Usage) -> None:
         """Reserves quota for a head, and the nodes assigned to its pods."""
+        if not self.are_read:
+            return
         head.node.add(usage)
         self._state.topologies().add(head.assignment.placed)
         self._reserved.append((head, usage))
@@ -324,8 +344,8 @@ class CycleReservations:
         with self._released(head):
             return head.node.fits(head.usage) and not self._state.topologies().fits(placed)
 
-    def _released(self, head: Entry) -> AbstractContextManager[None]:
-        return self._targets.released(head.node, (target.holding for target in head.targets))
+    def _released(self, head: Entry) -> ReleasedTargets:
+        return self._targets.released(head.node, [target.holding for target in head.targets])
 
     def _fits(self, head: Entry) -> bool:
         placed = head.assignment.placed

@@ -1,7 +1,7 @@
 """A head in a cycle: its assignment, its outcome, and its position among the heads."""
 
-from dataclasses import dataclass, field, replace
-from enum import Enum, auto
+from dataclasses import dataclass, replace
+from enum import IntEnum, auto
 from typing import NamedTuple, Protocol
 
 from muster.admission.cycle.assignment_cache import AssignmentCache
@@ -16,8 +16,10 @@ from muster.admission.state.holdings import Holding
 from muster.admission.wait_note import Ruling, WaitNote
 
 
-class EntryOutcome(Enum):
-    """The outcome of a head (Kueue: entryStatus, with the reason for requeueing)."""
+class EntryOutcome(IntEnum):
+    """The outcome of a head (Kueue: entryStatus, with the reason for requeueing).
+
+    An IntEnum, as the hash of an Enum is a call of Python code, and each head is looked up by it."""
 
     UNTRIED = auto()
     ADMITTED = auto()
@@ -62,7 +64,7 @@ class FlavorScan(NamedTuple):
 _UNASSIGNED = Assignment()  # never changed
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(init=False, slots=True, eq=False)
 class Entry:
     """A head of an active queue. The caller sets the first fields; a cycle fills in the others.
 
@@ -74,19 +76,43 @@ class Entry:
     workload: Workload
     queue: ClusterQueue
     node: QuotaNode
-    preempting: bool = False
-    scan: FlavorScan | None = None
-    copies: int = 1  # the equivalent workloads that wait in its queue, with itself
-    assignment_cache: AssignmentCache | None = None  # shared by its equivalence group
-    assignment: Assignment = field(default_factory=lambda: _UNASSIGNED)
-    targets: tuple[Target, ...] = ()
-    replaced: Holding | None = None  # the slice of the same job that it replaces
-    outcome: EntryOutcome = EntryOutcome.UNTRIED
-    rival: str = ""  # key of the workload that claimed or reserved its quota
-    admission: Admission | None = None
-    priority_boost: int = 0  # added by aging while it waited
-    note: WaitNote | None = None  # from an optional rule
-    until_ms: int | None = None  # when a rule may change its ruling on a flavor tried in this pass
+    preempting: bool
+    scan: FlavorScan | None
+    copies: int  # the equivalent workloads that wait in its queue, with itself
+    assignment_cache: AssignmentCache | None  # shared by its equivalence group
+    assignment: Assignment
+    targets: tuple[Target, ...]
+    replaced: Holding | None  # the slice of the same job that it replaces
+    outcome: EntryOutcome
+    rival: str  # key of the workload that claimed or reserved its quota
+    admission: Admission | None
+    priority_boost: int  # added by aging while it waited
+    note: WaitNote | None  # from an optional rule
+    until_ms: int | None  # when a rule may change its ruling on a flavor tried in this pass
+
+    # Written out, as mypyc does not compile the method that `dataclass` adds.
+    def __init__(
+        self,
+        workload: Workload,
+        queue: ClusterQueue,
+        node: QuotaNode,
+        preempting: bool = False,
+        copies: int = 1,
+    ) -> None:
+        self.workload = workload
+        self.queue = queue
+        self.node = node
+        self.preempting = preempting
+        self.copies = copies
+        self.scan = self.assignment_cache = None
+        self.assignment = _UNASSIGNED
+        self.targets = ()
+        self.replaced = None
+        self.outcome = EntryOutcome.UNTRIED
+        self.rival = ""
+        self.admission = None
+        self.priority_boost = 0
+        self.note = self.until_ms = None
 
     @property
     def ranked(self) -> Workload:

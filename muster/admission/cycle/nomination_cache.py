@@ -38,6 +38,12 @@ class NominationCache:
             self._nominations.clear()
         self._nominations[workload.key] = workload, nomination
 
+    def renew(self, workload: Workload, marked: Workload) -> None:
+        """Keeps the nomination of a workload that is marked: nominations do not depend on the mark."""
+        cached = self._nominations.get(workload.key)
+        if cached is not None and cached[0] is workload:
+            self._nominations[workload.key] = marked, cached[1]
+
     def drop(self, key: str) -> None:
         """Drops the nomination of a workload that is no longer pending."""
         self._nominations.pop(key, None)

@@ -1,7 +1,7 @@
 """The changes of a decision, and the workloads with these changes applied."""
 
 from collections.abc import Iterator, KeysView, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from muster.admission.cycle.entry import Entry
 from muster.admission.model import Preemption, Workload
@@ -13,21 +13,33 @@ from muster.admission.state.state import WorkingState
 _REVERTED_MAX = 2  # times that one decision reverts its own admission of a workload
 
 
-@dataclass(slots=True)
+@dataclass(init=False, slots=True)
 class Changes:
     """The changes, by workload key. `count` grows with each change, `freed` with each that releases quota, so
     that other workloads may fit."""
 
-    admitted: dict[str, Holding] = field(default_factory=dict)
-    replaced: dict[str, Holding] = field(default_factory=dict)  # slices, by the replacing workload's key
-    evicted: list[tuple[Holding, Preemption]] = field(default_factory=list)
-    displaced: list[Holding] = field(default_factory=list)  # without a replacement for a failed node
-    marked: dict[str, Workload] = field(default_factory=dict)  # it starts or stops waiting for targets
-    unmarked: set[str] = field(default_factory=set)  # unmarked in this decision: not marked again
-    retried_next: list[Workload] = field(default_factory=list)  # reverted too often in this decision
-    count: int = 0
-    freed: int = 0
-    _reverted: dict[str, int] = field(default_factory=dict)
+    admitted: dict[str, Holding]
+    replaced: dict[str, Holding]  # slices, by the replacing workload's key
+    evicted: list[tuple[Holding, Preemption]]
+    displaced: list[Holding]  # without a replacement for a failed node
+    marked: dict[str, Workload]  # it starts or stops waiting for targets
+    unmarked: set[str]  # unmarked in this decision: not marked again
+    retried_next: list[Workload]  # reverted too often in this decision
+    count: int
+    freed: int
+    _reverted: dict[str, int]
+
+    # Written out, as mypyc does not compile the method that `dataclass` adds.
+    def __init__(self) -> None:
+        self.admitted = {}
+        self.replaced = {}
+        self.evicted = []
+        self.displaced = []
+        self.marked = {}
+        self.unmarked = set()
+        self.retried_next = []
+        self.count = self.freed = 0
+        self._reverted = {}
 
     def admit(self, head: Entry, holding: Holding) -> None:
         """Records an admission by this decision, and the slice that it replaces."""
@@ -109,14 +121,14 @@ def _surplus(state: WorkingState, holding: Holding) -> list[Holding]:
 class TrackedWorkloads:
     """The workloads of an engine, with the changes of its plans.
 
-    The admission is written into a workload's object lazily, on the first read: usually the caller puts an
-    object that shows the admission before that."""
+    Admissions and evictions are written into a workload's object lazily, on the first read: usually the
+    caller puts an object that shows them, or removes it, before that."""
 
-    __slots__ = ("_admitted", "_objects")
+    __slots__ = ("_objects", "_unwritten")
 
     def __init__(self) -> None:
         self._objects: dict[str, Workload] = {}
-        self._admitted: dict[str, Holding] = {}  # workloads whose object does not show the admission yet
+        self._unwritten: dict[str, Holding] = {}  # of workloads whose object does not show it yet
 
     def __iter__(self) -> Iterator[Workload]:
         for key in self._objects:
@@ -136,14 +148,14 @@ class TrackedWorkloads:
     def pending(self, key: str) -> Workload | None:
         """Returns the workload, if it exists and holds no quota."""
         workload = self._objects.get(key)
-        is_pending = workload is not None and workload.admission is None and key not in self._admitted
+        is_pending = workload is not None and workload.admission is None and key not in self._unwritten
         return workload if is_pending else None
 
     def fork(self, copies: Mapping[Holding, Holding]) -> "TrackedWorkloads":
         """Returns a copy. `copies` maps the holdings of this state to their copies."""
         copy = TrackedWorkloads()
         copy._objects = dict(self._objects)
-        copy._admitted = {key: copies[holding] for key, holding in self._admitted.items()}
+        copy._unwritten = {key: copies[holding] for key, holding in self._unwritten.items()}
         return copy
 
     def put(self, workload: Workload) -> None:
@@ -151,17 +163,17 @@ class TrackedWorkloads:
         self._objects[workload.key] = workload
 
     def pop(self, key: str) -> tuple[Workload, Holding | None]:
-        """Removes a workload; returns its object, and its holding if the object does not show its
-        admission yet."""
-        return self._objects.pop(key), self._admitted.pop(key, None)
+        """Removes a workload; returns its object, and its holding if the object does not show it
+        yet."""
+        return self._objects.pop(key), self._unwritten.pop(key, None)
 
     def apply(self, changes: Changes) -> None:
         """Updates the workloads as if the changes were already written."""
         self._objects.update(changes.marked)
         for holding in changes.replaced.values():
-            self._admitted.pop(holding.workload.key, None)
+            self._unwritten.pop(holding.workload.key, None)
             del self._objects[holding.workload.key]
-        self._admitted |= {
+        self._unwritten |= {
             key: holding for key, holding in changes.admitted.items() if holding.admission is not None
         }
         for holding in (*changes.displaced, *(target for target, _ in changes.evicted)):
@@ -169,18 +181,23 @@ class TrackedWorkloads:
 
     def evict(self, holding: Holding) -> None:
         """Marks the workload of a holding as evicted."""
-        key = holding.workload.key
-        holding.workload = self._objects[key] = replace(self._now(key), evicted=True)
+        self._unwritten[holding.workload.key] = holding
 
     def _now(self, key: str) -> Workload:
-        holding = self._admitted.pop(key, None)
-        if holding is not None:
-            holding.workload = self._objects[key] = replace(
+        holding = self._unwritten.pop(key, None)
+        if holding is None:
+            return self._objects[key]
+        if holding.admission is None:
+            workload = replace(self._objects[key], evicted=holding.evicted)
+        else:
+            workload = replace(
                 holding.workload,
                 admission=holding.admission,
                 reserved_at_ms=holding.reserved_at_ms,
+                evicted=holding.evicted,
                 preempting=False,
                 unhealthy_nodes=(),
             )
             holding.admission = None
-        return self._objects[key]
+        holding.workload = self._objects[key] = workload
+        return workload

@@ -91,11 +91,13 @@ class Engine:
     def put(self, workload: Workload) -> None:
         """Adds or updates a workload."""
         previous = self._live.workloads.get(workload.key)
-        if (previous is workload or previous == workload) and self._live.is_parked_as(workload):
-            return
-        check_workload(workload)
         if previous is not None:
+            if (previous is workload or previous == workload) and self._live.is_parked_as(workload):
+                return
+            check_workload(workload)
             self._live.drop(previous.key)
+        else:
+            check_workload(workload)
         self._live.take(workload)
 
     def remove(self, key: str) -> None:

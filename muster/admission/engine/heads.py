@@ -71,14 +71,16 @@ class HeadSelector:
             else:
                 queue.close()
         # A cycle records its results in the order of the queues.
-        opened.sort(key=self._positions.__getitem__)
+        if len(opened) > 1:
+            opened.sort(key=self._positions.__getitem__)
         return opened
 
     def _is_feasible(self, queue: PendingQueue, include_parked: bool) -> bool:
         # All groups are checked first, as a negative result is cached; usually all are tried shortly after.
-        return self.pruning.has_candidate(queue) and (
-            include_parked or self._has_feasible(queue, queue.fresh)
-        )
+        if include_parked:
+            return self.pruning.has_candidate(queue)
+        fresh = queue.fresh
+        return bool(fresh) and self.pruning.has_candidate(queue) and self._has_feasible(queue, fresh)
 
     def _has_feasible(self, queue: PendingQueue, groups: Iterable[EquivalenceGroup]) -> bool:
         feasibility = self.pruning.feasibility
@@ -108,7 +110,6 @@ class HeadSelector:
             else:
                 queue.close()
                 done.add(queue)
-                self.pruning.has_candidate(queue)  # caches a negative result
         if done:
             opened[:] = [queue for queue in opened if queue not in done]
         return heads, moved
@@ -120,7 +121,9 @@ class HeadSelector:
         feasible = {
             queue
             for queue, _, _ in infeasible
-            if not (any_feasible and queue in reserving) and self._has_feasible(queue, queue.behind_head)
+            if not (any_feasible and queue in reserving)
+            and self.pruning.has_candidate(queue)  # first, as a negative result is cached
+            and self._has_feasible(queue, queue.behind_head)
         }
         return feasible | reserving if any_feasible or feasible else feasible
 

@@ -285,4 +285,5 @@ class _Settlement:
         marked = replace(workload, preempting=preempting)
         queue.put(marked, tried=self._tried)
         self._group.touch(queue.queue.name)
+        self._group.nominations.renew(workload, marked)
         self._changes.mark(marked)

@@ -8,7 +8,6 @@ sets have flavors, their pods are placed on topologies (flavors/placement.py).
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from muster.admission.flavors.assignment import Assignment, PodSetChoice
 from muster.admission.flavors.attempts import (
@@ -32,7 +31,6 @@ Pinned = Mapping[str, Mapping[str, str]]
 """The only permitted flavor, by pod set and resource (Assignment.nominated)."""
 
 
-@dataclass(slots=True)
 class FlavorAssigner:
     """Assigns flavors to a workload of a queue. Without `simulate` preemption is not considered; `empty`
     ignores usage.
@@ -40,14 +38,27 @@ class FlavorAssigner:
     `replaced` are the assignments of a slice that the workload replaces: its flavors are kept, and its
     usage is not counted twice. `progress` is where an earlier search ended."""
 
-    flavors: QueueFlavors
-    node: QuotaNode
-    workload: Workload
-    simulate: Simulate | None = None
-    empty: bool = False
-    replaced: Sequence[PodSetAssignment] = ()
-    progress: ScanProgress | None = None
-    pinned: Pinned | None = None
+    __slots__ = ("empty", "flavors", "node", "pinned", "progress", "replaced", "simulate", "workload")
+
+    def __init__(
+        self,
+        flavors: QueueFlavors,
+        node: QuotaNode,
+        workload: Workload,
+        simulate: Simulate | None = None,
+        empty: bool = False,
+        replaced: Sequence[PodSetAssignment] = (),
+        progress: ScanProgress | None = None,
+        pinned: Pinned | None = None,
+    ) -> None:
+        self.flavors = flavors
+        self.node = node
+        self.workload = workload
+        self.simulate = simulate
+        self.empty = empty
+        self.replaced = replaced
+        self.progress = progress
+        self.pinned = pinned
 
     def assign(self, counts: Sequence[int] = ()) -> Assignment:
         """Returns the assignment; `counts` are the pods of each pod set in a partial admission.

@@ -4,7 +4,7 @@ Topology placement (flavors/placement.py) then adds topology assignments, or low
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from muster.admission.flavors.attempts import FlavorRefusal, FlavorSearch, Obstacle, ScanProgress
 from muster.admission.flavors.demand import Demand, added
@@ -13,21 +13,35 @@ from muster.admission.model import Admission, FlavorResource, PodSetAssignment, 
 from muster.admission.topology import TopologyUsage
 
 
-@dataclass(slots=True)
+@dataclass(init=False, slots=True)
 class PodSetChoice:
     """The flavors of a pod set. Without flavors the mode is NO_FIT and the last search has the reason."""
 
     name: str
     count: int
     requests: Mapping[str, int]  # of all its pods; includes `pods` if the queue has quota for it
-    flavors: dict[str, str] = field(default_factory=dict)  # by resource
-    grades: dict[str, Grade] = field(default_factory=dict)  # by resource
-    tried: dict[str, int] = field(default_factory=dict)  # by resource, see ScanProgress
-    mode: Mode = Mode.FIT  # of its worst resource
-    searches: list[FlavorSearch] = field(default_factory=list)
-    topology: TopologyAssignment | None = None
-    topology_delayed: bool = False
-    misplaced: str = ""  # why no topology domain fits, as a sentence
+    flavors: dict[str, str]  # by resource
+    grades: dict[str, Grade]  # by resource
+    tried: dict[str, int]  # by resource, see ScanProgress
+    mode: Mode  # of its worst resource
+    searches: list[FlavorSearch]
+    topology: TopologyAssignment | None
+    topology_delayed: bool
+    misplaced: str  # why no topology domain fits, as a sentence
+
+    # Written out, as mypyc does not compile the method that `dataclass` adds.
+    def __init__(self, name: str, count: int, requests: Mapping[str, int]) -> None:
+        self.name = name
+        self.count = count
+        self.requests = requests
+        self.flavors = {}
+        self.grades = {}
+        self.tried = {}
+        self.mode = Mode.FIT
+        self.searches = []
+        self.topology = None
+        self.topology_delayed = False
+        self.misplaced = ""
 
     @classmethod
     def of(cls, demand: Demand) -> "PodSetChoice":
@@ -74,18 +88,26 @@ class PodSetChoice:
             self.mode = min(self.mode, *(grade.mode for grade in grades.values()))
 
 
-@dataclass(slots=True)
+@dataclass(init=False, slots=True)
 class Assignment:
     """The flavors of a workload. If a pod set got none, the search ended there and the mode is NO_FIT.
 
     `usage` is the additional usage, without that of a slice that the workload replaces."""
 
-    pod_sets: list[PodSetChoice] = field(default_factory=list)
-    usage: dict[FlavorResource, int] = field(default_factory=dict)
-    borrowing: int = 0  # the distance (QuotaNode.borrowing_level); 0: none
-    mode: Mode = Mode.FIT  # of its worst pod set
-    placed: tuple[TopologyUsage, ...] = ()  # additional
-    _admission: Admission | None = None
+    pod_sets: list[PodSetChoice]
+    usage: dict[FlavorResource, int]
+    borrowing: int  # the distance (QuotaNode.borrowing_level); 0: none
+    mode: Mode  # of its worst pod set
+    placed: tuple[TopologyUsage, ...]  # additional
+    _admission: Admission | None
+
+    def __init__(self) -> None:
+        self.pod_sets = []
+        self.usage = {}
+        self.borrowing = 0
+        self.mode = Mode.FIT
+        self.placed = ()
+        self._admission = None
 
     @property
     def contested(self) -> set[FlavorResource]:

@@ -17,9 +17,9 @@ class PreemptionBound:
     """The bound for a workload, or for an equivalence group, in the queue at `node`.
 
     It limits the usage at the root of the tree. It depends also on the queue and on the cohorts between it
-    and the root: call `forget` when these change."""
+    and the root."""
 
-    __slots__ = ("_holdings", "_node", "_own", "_policy", "_precedence", "_reclaims", "_unbounded")
+    __slots__ = ("_holdings", "_node", "_policy", "_precedence", "_reclaims", "_unbounded")
 
     def __init__(
         self,
@@ -37,11 +37,6 @@ class PreemptionBound:
         self._unbounded = bool(alike.replaces) or (
             self._reclaims and (rules.fair_sharing is not None or queue.borrow_within_cohort is not None)
         )
-        self._own: dict[FlavorResource, int] = {}  # preemptible usage of the workload's queue
-
-    def forget(self) -> None:
-        """Discards values that depend on the queue's usage."""
-        self._own.clear()
 
     def most_used(self, fr: FlavorResource, amount: int) -> float:
         """Returns the usage at the root up to which `amount` more may fit, with preemption."""
@@ -69,8 +64,10 @@ class PreemptionBound:
         return False
 
     def _preemptible_in_queue(self, fr: FlavorResource) -> int:
-        own = self._own.get(fr)
+        # All groups of a queue have its policy, and most have one of a few priorities.
+        key = self._precedence[0], fr
+        own = self._holdings.preemptible.get(key)
         if own is None:
             lower = preemptible(self._holdings, self._policy, self._precedence, frozenset((fr,)), is_own=True)
-            own = self._own[fr] = sum(holding.usage.get(fr, 0) for holding in lower)
+            own = self._holdings.preemptible[key] = sum(holding.usage.get(fr, 0) for holding in lower)
         return own

@@ -5,7 +5,6 @@ pkg/scheduler/preemption/classical.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 
 from muster.admission.model import FlavorResource, PreemptionPolicy, PreemptionReason
@@ -26,13 +25,15 @@ class Claim(IntEnum):
 Candidate = tuple[CandidateOrder, Holding, PreemptionReason]
 
 
-@dataclass(frozen=True, slots=True)
 class CandidateQueue:
-    """A queue with candidates."""
+    """A queue with candidates. `below` is its lineage below the lowest common cohort."""
 
-    queue: QuotaNode
-    claim: Claim
-    below: tuple[QuotaNode, ...]  # its lineage below the lowest common cohort
+    __slots__ = ("below", "claim", "queue")
+
+    def __init__(self, queue: QuotaNode, claim: Claim, below: tuple[QuotaNode, ...]) -> None:
+        self.queue = queue
+        self.claim = claim
+        self.below = below
 
     def candidates(self, search: TargetSearch, may_borrow: bool) -> Iterator[Candidate]:
         """Yields candidates with their sort keys over all queues.
@@ -42,32 +43,43 @@ class CandidateQueue:
         # Skips the whole queue without reading its holdings.
         if may_borrow and self.claim is Claim.PRIORITY and search.queue.borrow_within_cohort is None:
             return
-        for order, holding in self._in_order(search):
-            if self.claim is Claim.OWN_QUEUE:
-                yield order, holding, PreemptionReason.IN_CLUSTER_QUEUE
-            elif self.claim is Claim.PRIORITY and _preemptible_while_borrowing(search, holding):
-                yield order, holding, PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING
-            elif self.claim is Claim.HIERARCHY or not may_borrow:
-                yield order, holding, PreemptionReason.IN_COHORT_RECLAMATION
+        claim = self.claim
+        if search.usage_of is None:
+            for holding in self.allowed(search):
+                reason = _reason(search, claim, holding, may_borrow)
+                if reason is not None:
+                    yield candidate_order(holding, claim), holding, reason
+            return
+        holdings = list(self.allowed(search))
+        orders = [candidate_order(holding, claim) for holding in holdings]
+        by_recent_usage = by_usage(holdings, lambda _: claim, search.usage_of)
+        for order, holding in zip(orders, by_recent_usage, strict=True):
+            reason = _reason(search, claim, holding, may_borrow)
+            if reason is not None:
+                yield order, holding, reason
 
     def allowed(self, search: TargetSearch) -> Iterator[Holding]:
-        """Yields holdings that the policy allows to preempt."""
+        """Iterates over holdings that the policy allows to preempt."""
         is_own = self.claim is Claim.OWN_QUEUE
         policy = search.queue.within_queue if is_own else search.queue.reclaim_within_cohort
         return search.allowed(self.queue, policy)
 
-    def _in_order(self, search: TargetSearch) -> Iterator[tuple[CandidateOrder, Holding]]:
-        if search.usage_of is None:
-            for holding in self.allowed(search):
-                yield candidate_order(holding, self.claim), holding
-            return
-        holdings = list(self.allowed(search))
-        orders = [candidate_order(holding, self.claim) for holding in holdings]
-        yield from zip(orders, by_usage(holdings, lambda _: self.claim, search.usage_of), strict=True)
-
     def borrows(self, search: TargetSearch) -> bool:
         """Returns whether the queue uses quota of the common cohort, after the releases so far."""
         return not any(node.within_nominal(search.contested) for node in self.below)
+
+
+def _reason(
+    search: TargetSearch, claim: Claim, candidate: Holding, may_borrow: bool
+) -> PreemptionReason | None:
+    """Returns the reason of a preemption; None if the preemptor must not borrow to preempt the candidate."""
+    if claim is Claim.OWN_QUEUE:
+        return PreemptionReason.IN_CLUSTER_QUEUE
+    if claim is Claim.PRIORITY and _preemptible_while_borrowing(search, candidate):
+        return PreemptionReason.IN_COHORT_RECLAIM_WHILE_BORROWING
+    if claim is Claim.HIERARCHY or not may_borrow:
+        return PreemptionReason.IN_COHORT_RECLAMATION
+    return None
 
 
 def _preemptible_while_borrowing(search: TargetSearch, candidate: Holding) -> bool:

@@ -102,13 +102,10 @@ def preemptible(
     *,
     is_own: bool,
 ) -> Iterator[Holding]:
-    """Yields the holdings of a queue that the policy allows to preempt, in order.
+    """Iterates over the holdings of a queue that the policy allows to preempt, in order.
 
     Surplus of the preemptor's own queue yields to its gangs even if the policy is Never: elastic gangs give
     back what they hold above their minimum."""
     if is_own and policy is PreemptionPolicy.NEVER and holdings.surplus:
-        for holding in holdings.below(preemptor[:1], resources):
-            if holding.workload.surplus_of:
-                yield holding
-    else:
-        yield from holdings.below(below(policy, preemptor, buffer_ms), resources)
+        return (h for h in holdings.below(preemptor[:1], resources) if h.workload.surplus_of)
+    return holdings.below(below(policy, preemptor, buffer_ms), resources)

@@ -1,7 +1,6 @@
 """The preemptor: finds targets for a workload that does not fit, and the grade of flavors with preemption."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 from muster.admission.flavors.fungibility import Grade, Mode
@@ -19,25 +18,42 @@ from muster.admission.state.state import WorkingState
 _SearchKey = tuple[frozenset[tuple[FlavorResource, int]], frozenset[FlavorResource]]
 
 
-@dataclass(frozen=True, slots=True)
 class Preemptor:
     """A workload of an active queue that looks for targets in one unchanged state. `shared` caches the
     results of other preemptors in that state."""
 
-    state: WorkingState
-    workload: Workload
-    queue: ClusterQueue
-    node: QuotaNode
-    rules: Rules = field(default_factory=Rules)
-    local_usage: LocalUsage = field(default_factory=dict)
-    shared: SharedTargets | None = None
-    _preemption_bound: PreemptionBound = field(init=False)
-    _cache: dict[_SearchKey, list[Target]] = field(init=False, default_factory=dict)
+    __slots__ = (
+        "_cache",
+        "_preemption_bound",
+        "local_usage",
+        "node",
+        "queue",
+        "rules",
+        "shared",
+        "state",
+        "workload",
+    )
 
-    def __post_init__(self) -> None:
-        holdings = self.state.holdings[self.node.name]
-        preemption_bound = PreemptionBound(self.node, self.queue, holdings, self.rules, self.workload)
-        object.__setattr__(self, "_preemption_bound", preemption_bound)
+    def __init__(
+        self,
+        state: WorkingState,
+        workload: Workload,
+        queue: ClusterQueue,
+        node: QuotaNode,
+        rules: Rules = Rules(),  # noqa: B008 - a frozen value
+        local_usage: LocalUsage | None = None,
+        shared: SharedTargets | None = None,
+    ) -> None:
+        self.state = state
+        self.workload = workload
+        self.queue = queue
+        self.node = node
+        self.rules = rules
+        self.local_usage = local_usage or {}
+        self.shared = shared
+        holdings = state.holdings[node.name]
+        self._preemption_bound = PreemptionBound(node, queue, holdings, rules, workload)
+        self._cache: dict[_SearchKey, list[Target]] = {}
 
     def simulate(self, fr: FlavorResource, needed: int) -> Grade:
         """Returns the grade of one resource with preemption (Kueue: PreemptionOracle)."""
@@ -45,8 +61,11 @@ class Preemptor:
         if not targets:
             level, _ = self.node.borrowing_level(fr, needed)
             return Grade(Mode.NO_CANDIDATES, level)
-        with self.state.hidden((target.holding for target in targets), (fr,)):
-            level, _ = self.node.borrowing_level(fr, needed)
+        for target in targets:
+            self.state.hide(target.holding, (fr,))
+        level, _ = self.node.borrowing_level(fr, needed)
+        for target in targets:
+            self.state.show(target.holding, (fr,))
         in_own_queue = any(target.holding.node is self.node for target in targets)
         return Grade(Mode.PREEMPT if in_own_queue else Mode.RECLAIM, level)
 
@@ -59,19 +78,25 @@ class Preemptor:
         ignored, even if the queue borrows them.
         """
         needs = {fr: amount for fr, amount in needs.items() if amount}
-        if self.state.bounds_preemption and not self._may_fit(needs):
-            return []
         key = frozenset(needs.items()), frozenset(contested)
         # Not cached with a topology: the result depends also on the nodes that each release frees.
-        if placed is not None:
-            return self._search(needs, key[1], placed)
-        if key not in self._cache:  # most searches repeat an earlier simulation
-            self._cache[key] = self._search(needs, key[1])
-        return self._cache[key]
+        cached = self._cache.get(key) if placed is None else None
+        if cached is not None:  # most searches repeat an earlier simulation
+            return cached
+        if self.state.bounds_preemption and not self._may_fit(needs):
+            targets = []
+        else:
+            targets = self._search(needs, key[1], placed)
+        if placed is None:
+            self._cache[key] = targets
+        return targets
 
     def _may_fit(self, needs: Usage) -> bool:
         """Returns False if `needs` cannot fit even with preemption (preemption/bound.py)."""
-        return all(self._preemption_bound.has(fr, amount) for fr, amount in needs.items())
+        for fr, amount in needs.items():  # noqa: SIM110 - a generator is slow, and every search calls this
+            if not self._preemption_bound.has(fr, amount):
+                return False
+        return True
 
     def _search(
         self, needs: Usage, contested: frozenset[FlavorResource], placed: PlacesFound | None = None

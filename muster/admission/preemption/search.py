@@ -3,7 +3,7 @@ restoring."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from muster.admission.model import (
     ClusterQueue,
@@ -22,15 +22,20 @@ PlacesFound = Callable[[], bool]
 """Returns whether the pods fit on their topology, after the releases so far."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(init=False, slots=True, eq=False)
 class Target:
     """A holding to preempt, and the reason."""
 
     holding: Holding
     reason: PreemptionReason
 
+    # Written out, as mypyc does not compile the method that `dataclass` adds.
+    def __init__(self, holding: Holding, reason: PreemptionReason) -> None:
+        self.holding = holding
+        self.reason = reason
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(init=False, slots=True, eq=False)
 class TargetSearch:
     """A search for preemption targets, after whose release `needs` of a workload in the queue at `node` fits.
 
@@ -46,15 +51,43 @@ class TargetSearch:
     node: QuotaNode
     needs: Usage
     contested: frozenset[FlavorResource]
-    rules: Rules = field(default_factory=Rules)
-    usage_of: UsageOf | None = None
-    placed: PlacesFound | None = None
-    surplus_only: bool = False
-    reads: tuple[FlavorResource, ...] | None = None
-    over_budget_only: bool = False
+    rules: Rules
+    usage_of: UsageOf | None
+    placed: PlacesFound | None
+    surplus_only: bool
+    reads: tuple[FlavorResource, ...] | None
+    over_budget_only: bool
+
+    def __init__(
+        self,
+        state: WorkingState,
+        workload: Workload,
+        queue: ClusterQueue,
+        node: QuotaNode,
+        needs: Usage,
+        contested: frozenset[FlavorResource],
+        rules: Rules = Rules(),  # noqa: B008 - a frozen value
+        usage_of: UsageOf | None = None,
+        placed: PlacesFound | None = None,
+        surplus_only: bool = False,
+        reads: tuple[FlavorResource, ...] | None = None,
+        over_budget_only: bool = False,
+    ) -> None:
+        self.state = state
+        self.workload = workload
+        self.queue = queue
+        self.node = node
+        self.needs = needs
+        self.contested = contested
+        self.rules = rules
+        self.usage_of = usage_of
+        self.placed = placed
+        self.surplus_only = surplus_only
+        self.reads = reads
+        self.over_budget_only = over_budget_only
 
     def allowed(self, node: QuotaNode, policy: PreemptionPolicy) -> Iterator[Holding]:
-        """Yields candidates in the queue at `node` that the policy allows to preempt, in order."""
+        """Iterates over candidates in the queue at `node` that the policy allows to preempt, in order."""
         candidates = preemptible(
             self.state.holdings[node.name],
             policy,

@@ -4,7 +4,7 @@ Most events cannot help most pending workloads: the quota that they could get is
 (preemption/bound.py). Where the bound is undecided, the workload is tried.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from muster.admission.cycle.assignment_cache import AssignmentCache
 from muster.admission.cycle.nominate import refusal
@@ -87,6 +87,7 @@ class Feasibility(GroupEstimate):
     __slots__ = (
         "_borrowing",
         "_bounds",
+        "_bounds_of_needs",
         "_bounds_to_fit",
         "_demands",
         "_needs",
@@ -108,11 +109,11 @@ class Feasibility(GroupEstimate):
         # The amounts by flavor and resource if each demand has one option: then the comparison with the usage
         # at the root is exact.
         self._needs = _single(self._demands)
-        if self._needs is not None:
-            self._demands = [(tuple(self._needs),)]
         self._token: object = None  # of the usage for which the following is computed
         self._bounds: list[list[list[Bound]]] | None  # by demand and option; None: not computed
-        self._bounds_to_fit: list[Bound]  # without preemption, if there is only one option
+        # If there is only one option: without preemption, and with it (None: not computed).
+        self._bounds_to_fit: list[Bound]
+        self._bounds_of_needs: list[Bound] | None
         self._borrowing = -1, 0  # the number of changes, and the borrowing distance at that time
         self.needs_only_quota = self._needs is not None and _needs_only_quota(queue_usage, alike)
         self.tries_once = queue_usage.one_flavor
@@ -142,15 +143,13 @@ class Feasibility(GroupEstimate):
     def _exceeded(self) -> list[Bound] | None:
         """Returns one exceeded bound of each option of a demand for which all options are closed; None if
         every demand has an open option."""
+        if self._needs is not None:
+            if self._bounds_of_needs is None:
+                self._bounds_of_needs = self._most_used(self._needs)
+            exceeded = self._first_exceeded(self._bounds_of_needs)
+            return None if exceeded is None else [exceeded]
         if self._bounds is None:
-            preemption_bound = self._preemption_bound
-            self._bounds = [
-                [
-                    [(fr, preemption_bound.most_used(fr, amount)) for fr, amount in option]
-                    for option in options
-                ]
-                for options in self._demands
-            ]
+            self._bounds = [[self._most_used(option) for option in options] for options in self._demands]
         for options in self._bounds:
             closed = []
             for option in options:
@@ -173,12 +172,14 @@ class Feasibility(GroupEstimate):
 
     def _renew(self) -> None:
         self._token = self._queue_usage.token
-        self._bounds = None
-        self._preemption_bound.forget()
+        self._bounds = self._bounds_of_needs = None
         needs = self._needs or ()
         self._bounds_to_fit = [
             (fr, self._preemption_bound.most_used_to_fit(fr, amount)) for fr, amount in needs
         ]
+
+    def _most_used(self, option: Iterable[Need]) -> list[Bound]:
+        return [(fr, self._preemption_bound.most_used(fr, amount)) for fr, amount in option]
 
     def _first_exceeded(self, option: list[Bound]) -> Bound | None:
         used = self._used

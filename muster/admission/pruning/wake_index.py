@@ -9,7 +9,7 @@ from typing import ClassVar
 from muster.admission.model import FlavorResource
 from muster.admission.pruning.feasibility import Bound, Feasibility, QueueUsage
 from muster.admission.pruning.protocol import Pruning
-from muster.admission.queueing.groups import EquivalenceClass, EquivalenceGroup, is_single
+from muster.admission.queueing.groups import EquivalenceClass, EquivalenceGroup
 from muster.admission.queueing.pending import PendingQueue
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.state import WorkingState
@@ -37,6 +37,7 @@ class WakeIndex(Pruning):
         "_cache",
         "_lines",
         "_numbers",
+        "_possible",
         "_queue_usages",
         "_queues",
         "_roots",
@@ -56,6 +57,8 @@ class WakeIndex(Pruning):
         # Bounds are compared with the usage at the root alone: what is below it is part of the bound, and
         # `refresh` drops the bounds of a branch whose usage has changed.
         self._lines: dict[QuotaNode, dict[FlavorResource, _Line]] = {root: {} for root in self._roots}
+        # The result of the last `possible`; None after a change of bounds or of usage.
+        self._possible: dict[PendingQueue, None] | None = None
 
     def changed(self, queue: str) -> None:
         """Removes the bounds of a queue whose pending workloads have changed."""
@@ -64,6 +67,8 @@ class WakeIndex(Pruning):
     def possible(self) -> dict[PendingQueue, None]:
         """Returns the queues that may have a feasible workload; the others have none."""
         self.refresh()
+        if self._possible is not None:
+            return self._possible
         queues = dict.fromkeys(self._awake.values())
         for root, lines in self._lines.items():
             used = root.usage
@@ -71,6 +76,7 @@ class WakeIndex(Pruning):
                 # Sorted by bound: all entries from the current usage on are no longer exceeded.
                 for _, _, queue in line[bisect_left(line, (used.get(fr, 0),)) :]:
                     queues[queue] = None
+        self._possible = queues
         return queues
 
     def has_candidate(self, queue: PendingQueue) -> bool:
@@ -95,14 +101,19 @@ class WakeIndex(Pruning):
     def _feasibility(self, number: int, group: EquivalenceGroup) -> Feasibility:
         """Returns the cached result of an earlier equal group of the queue, if there is one: if workloads are
         admitted as they arrive, each has a new group."""
-        feasibility = self._cache.get((number, group.equivalence))
+        _, alike = group.first()
+        equivalence = group.equivalence
+        # A workload that preempts is a group of its own, but needs what its former group needs.
+        if alike.preempting:
+            equivalence = ("", *equivalence[1:])
+        if alike.replaces or alike.unhealthy_nodes:
+            return Feasibility(self._queue_usages[number], alike)
+        feasibility = self._cache.get((number, equivalence))
         if feasibility is None:
-            _, alike = group.first()
             feasibility = Feasibility(self._queue_usages[number], alike)
-            if not is_single(alike):
-                if len(self._cache) >= _CACHED_MAX:
-                    del self._cache[next(iter(self._cache))]
-                self._cache[number, group.equivalence] = feasibility
+            if len(self._cache) >= _CACHED_MAX:
+                del self._cache[next(iter(self._cache))]
+            self._cache[number, equivalence] = feasibility
         return feasibility
 
     def refresh(self) -> None:
@@ -110,13 +121,14 @@ class WakeIndex(Pruning):
         assigned or released."""
         for root in self._roots:
             for node in root.take_changed():
+                self._possible = None
                 for number in self._branches.get(_branch(node), ()):
                     if self._queue_usages[number].renew():
                         self._forget(number)
 
     def _store(self, queue: PendingQueue, bounds: Iterable[Bound]) -> None:
         number = self._numbers[queue.queue.name]
-        self._forget(number)
+        self._forget(number)  # of earlier bounds
         self._awake.pop(number, None)
         lines = self._lines[queue.node.root]
         # -inf: no usage at the root is low enough. Only a change below the root can help; `refresh` finds it.
@@ -126,6 +138,7 @@ class WakeIndex(Pruning):
         self._bounds[number] = entries
 
     def _forget(self, number: int) -> None:
+        self._possible = None
         # An empty queue wakes when a workload is added (`changed`).
         if len(self._queues[number]):
             self._awake[number] = self._queues[number]

@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 
 from muster.admission.model import PodSet, Workload
 
-EquivalenceClass = Hashable
+EquivalenceClass = tuple[Hashable, ...]
 QueueOrder = tuple[bool, int, int, str, str]
 QueuedWorkload = tuple[QueueOrder, Workload]
 

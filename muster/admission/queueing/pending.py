@@ -8,7 +8,7 @@ Inadmissible workloads (as Kueue calls them) remain parked between decisions, so
 workloads; a strict queue parks none.
 """
 
-from collections.abc import Callable, Iterable, Iterator, KeysView
+from collections.abc import Callable, Iterable, Iterator, KeysView, Sequence
 from fractions import Fraction
 from heapq import heapify, heappop, heapreplace, nsmallest
 from itertools import chain
@@ -111,7 +111,7 @@ class PendingQueue:
         return chain(self._fresh.groups.values(), self._tried.groups.values())
 
     @property
-    def fresh(self) -> Iterable[EquivalenceGroup]:
+    def fresh(self) -> Sequence[EquivalenceGroup]:
         """Returns the groups that are not parked. A group that is equivalent to a parked one counts as parked
         (Kueue: hashToBulkMoveReason)."""
         tried = self._tried.groups

@@ -17,7 +17,7 @@ ORDERS_MAX = 32
 """The maximum number of sorted lists per queue, as tenants choose the requests and each list uses memory."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(init=False, slots=True, eq=False)
 class Holding:
     """A workload that holds quota in a queue."""
 
@@ -26,15 +26,39 @@ class Holding:
     usage: dict[FlavorResource, int]
     reserved_at_ms: int
     evicted: bool  # its pods may still run
-    admission: Admission | None = None  # of this decision; `workload` may not have it yet
-    placed: tuple[TopologyUsage, ...] = ()  # its topology usage
-    priority_boost: int = 0  # from aging, while it was pending
-    over_budget: bool = False  # it uses a resource whose soft budget is used up
-    started: bool = False  # had quota before this decision
+    admission: Admission | None  # of this decision; `workload` may not have it yet
+    placed: tuple[TopologyUsage, ...]  # its topology usage
+    priority_boost: int  # from aging, while it was pending
+    over_budget: bool  # it uses a resource whose soft budget is used up
+    started: bool  # had quota before this decision
+    _order: HoldingOrder | None  # cached while it is in the lists of its queue
+
+    # Written out, as mypyc does not compile the method that `dataclass` adds.
+    def __init__(
+        self,
+        workload: Workload,
+        node: QuotaNode,
+        usage: dict[FlavorResource, int],
+        reserved_at_ms: int,
+        evicted: bool,
+        admission: Admission | None = None,
+        placed: tuple[TopologyUsage, ...] = (),
+        priority_boost: int = 0,
+    ) -> None:
+        self.workload = workload
+        self.node = node
+        self.usage = usage
+        self.reserved_at_ms = reserved_at_ms
+        self.evicted = evicted
+        self.admission = admission
+        self.placed = placed
+        self.priority_boost = priority_boost
+        self.over_budget = self.started = False
+        self._order = None
 
     def copy(self, node: QuotaNode) -> "Holding":
         """Returns a copy for the equal queue of another state."""
-        return Holding(
+        copy = Holding(
             self.workload,
             node,
             self.usage,
@@ -43,9 +67,9 @@ class Holding:
             self.admission,
             self.placed,
             self.priority_boost,
-            self.over_budget,
-            self.started,
         )
+        copy.over_budget, copy.started = self.over_budget, self.started
+        return copy
 
     def uses(self, resources: Iterable[FlavorResource]) -> bool:
         """Returns whether it uses any of these resources."""
@@ -76,9 +100,17 @@ class Holding:
 
         Kueue, which has no surplus and no budgets: CandidatesOrdering, pkg/scheduler/preemption/common.
         """
+        return self._computed_order() if self._order is None else self._order
+
+    def _computed_order(self) -> HoldingOrder:
         workload = self.workload
         is_gang = not workload.surplus_of
         return not self.evicted, is_gang, self.priority_rank, -self.reserved_at_ms, workload.uid, workload.key
+
+    def fix_order(self) -> None:
+        """Computes the order again, and caches it until the next call: `evicted` and `over_budget` may have
+        changed."""
+        self._order = self._computed_order()
 
 
 def precedence(workload: Workload) -> Precedence:
@@ -90,17 +122,22 @@ class QueueHoldings(dict[str, Holding]):
     """The holdings of a queue by workload key. Only `put`, `drop` and `evict` change it: they also update the
     sorted lists of holdings by resources, which let target searches read only the holdings that they take."""
 
-    __slots__ = ("_in_order", "surplus", "version")
+    __slots__ = ("_in_order", "preemptible", "surplus", "version")
 
     def __init__(self) -> None:
         super().__init__()
         self._in_order: dict[frozenset[FlavorResource], list[tuple[HoldingOrder, Holding]]] = {}
         self.version = 0  # incremented by each change
+        # The usage that a workload of the queue may preempt in it, by the workload's priority rank and by
+        # resource: a cache of preemption/bound.py, emptied by each change.
+        self.preemptible: dict[tuple[float, FlavorResource], int] = {}
         self.surplus: dict[str, dict[str, Holding]] = {}  # by the gang's key, and its own
 
     def put(self, holding: Holding) -> None:
         """Adds a holding to the queue and to its sorted lists."""
         self.version += 1
+        self.preemptible.clear()
+        holding.fix_order()
         self[holding.workload.key] = holding
         if holding.workload.surplus_of:
             self.surplus.setdefault(holding.workload.surplus_of, {})[holding.workload.key] = holding
@@ -111,6 +148,7 @@ class QueueHoldings(dict[str, Holding]):
     def drop(self, holding: Holding) -> None:
         """Removes a holding from the queue and from its sorted lists."""
         self.version += 1
+        self.preemptible.clear()
         del self[holding.workload.key]
         gang = holding.workload.surplus_of
         if gang:

@@ -178,17 +178,9 @@ class WorkingState:
         self.version += 1
         self.holdings[holding.node.name].evict(holding)
 
-    @contextmanager
-    def without(self, holdings: Iterable[Holding]) -> Iterator[None]:
-        """Simulates that holdings have released their quota."""
-        released = list(holdings)
-        for holding in released:
-            self.release(holding)
-        try:
-            yield
-        finally:
-            for holding in released:
-                self.restore(holding)
+    def without(self, holdings: Iterable[Holding]) -> "Released":
+        """Simulates that holdings have released their quota, inside `with`."""
+        return Released(self, holdings)
 
     @contextmanager
     def absent(self, holdings: Iterable[Holding]) -> Iterator[None]:
@@ -228,18 +220,6 @@ class WorkingState:
         if holding.placed:
             self.topologies().add(holding.placed)
 
-    @contextmanager
-    def hidden(self, holdings: Iterable[Holding], resources: Collection[FlavorResource]) -> Iterator[None]:
-        """Hides holdings; see `hide`."""
-        hidden = list(holdings)
-        for holding in hidden:
-            self.hide(holding, resources)
-        try:
-            yield
-        finally:
-            for holding in hidden:
-                self.show(holding, resources)
-
     def begin(self, now_ms: int) -> None:
         """Starts a decision at this time."""
         self.now_ms = now_ms
@@ -267,6 +247,26 @@ class WorkingState:
         holding.started = True
         self.add_holding(holding)
         return holding
+
+
+class Released:
+    """Simulates inside `with` that holdings have released their quota.
+
+    Not a generator with `contextmanager`, which costs as much as the release: each cycle needs some."""
+
+    __slots__ = ("_holdings", "_state")
+
+    def __init__(self, state: WorkingState, holdings: Iterable[Holding]) -> None:
+        self._state = state
+        self._holdings = list(holdings)
+
+    def __enter__(self) -> None:
+        for holding in self._holdings:
+            self._state.release(holding)
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        for holding in self._holdings:
+            self._state.restore(holding)
 
 
 def usage_of(admission: Admission, workload: Workload) -> dict[FlavorResource, int]:

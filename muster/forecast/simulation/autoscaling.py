@@ -100,6 +100,8 @@ class Autoscaling:
 
     def handle(self, kind: int, job: int, row: int, now_ms: int) -> bool:
         """Handles an event; returns whether it is about autoscaling."""
+        if kind < EventKind.WORKERS_ENDED:  # most events
+            return False
         match kind:
             case EventKind.WORKERS_ENDED:
                 ended = self._preempted[row]

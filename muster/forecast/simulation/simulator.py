@@ -168,16 +168,22 @@ class Simulator:
         """Decides until nothing changes, as the controller does: each of its passes follows a change that it
         observes."""
         unpark = self._unparks(now_ms)
+        next_ms = self._engine.next_ms
+        # Most events do not concern the queues in which gangs wait.
+        if not self._engine.settled or (next_ms is not None and next_ms <= now_ms):
+            self._decide_until_settled(now_ms, unpark)
+            next_ms = self._engine.next_ms
+        if next_ms is not None:
+            self._wake(next_ms)
+
+    def _decide_until_settled(self, now_ms: int, unpark: bool) -> None:
         for _ in range(DECISIONS_MAX):
             plan = self._engine.decide(now_ms, explain=False, unpark=unpark)
             if not (plan.admissions or plan.preemptions or plan.drained or plan.displaced):
-                break
+                return
             self._carry_out(plan, now_ms)
             if self._engine.settled or not self._waits:
-                break
-        next_ms = self._engine.next_ms
-        if next_ms is not None:
-            self._wake(next_ms)
+                return
 
     def _unparks(self, now_ms: int) -> bool:
         """Returns whether this decision also retries inadmissible workloads."""
@@ -191,6 +197,19 @@ class Simulator:
     def _carry_out(self, plan: core.Plan, now_ms: int) -> None:
         """Writes the decisions of a plan one after the other. A gang holds quota from the decision on, before
         its admission is written."""
+        if plan.preemptions or plan.drained or plan.displaced:
+            self._evict(plan, now_ms)
+        grown: dict[str, core.Admission] = {}
+        for decision in plan.admissions:
+            if is_surplus(decision.workload):
+                grown[decision.workload] = decision.admission
+            else:
+                self._admit(_index(decision.workload), decision.admission, now_ms)
+        if grown:
+            jobs = {gang: _index(gang) for gang in map(gang_of, grown)}
+            self._autoscaling.grow(grown, jobs, now_ms)
+
+    def _evict(self, plan: core.Plan, now_ms: int) -> None:
         preempted = [preemption.workload for preemption in plan.preemptions]
         evicted = {key for key in (*preempted, *plan.drained, *plan.displaced) if not is_surplus(key)}
         for key in preempted:
@@ -203,13 +222,6 @@ class Simulator:
         if shrinking:
             by_job = [(_index(gang_of(key)), key) for key in shrinking]
             self._autoscaling.shrink(by_job, now_ms, self._write(now_ms))
-        for decision in plan.admissions:
-            if not is_surplus(decision.workload):
-                self._admit(_index(decision.workload), decision.admission, now_ms)
-        grown = {d.workload: d.admission for d in plan.admissions if is_surplus(d.workload)}
-        if grown:
-            jobs = {gang: _index(gang) for gang in map(gang_of, grown)}
-            self._autoscaling.grow(grown, jobs, now_ms)
 
     def _preempt(self, job: int, now_ms: int) -> None:
         self._gangs.preempt(job, now_ms)

@@ -4,7 +4,8 @@ from itertools import permutations
 
 import pytest
 
-from muster.admission import Workload
+from muster.admission import PreemptionPolicy, Rules, Workload
+from muster.admission.preemption.bound import PreemptionBound
 from muster.admission.state.holdings import ORDERS_MAX, Holding, Precedence, QueueHoldings
 from muster.admission.state.state import WorkingState
 from tests.unit.admission.builders import GPU, fr, queue, running, snapshot, workload
@@ -92,6 +93,27 @@ def test_a_queue_keeps_few_orders_whatever_is_asked_for() -> None:
     assert len(of._in_order) <= ORDERS_MAX
     of.drop(of["ns/low"])
     assert names(of) == ["high"]
+
+
+def preemptible(of: QueueHoldings, priority: int) -> int:
+    node, q = next(iter(of.values())).node, queue("q", 9, within_queue=PreemptionPolicy.LOWER_PRIORITY)
+    head = workload("head", "q", 1, priority=priority)
+    # A request of the quota's size may fit up to the usage of the workloads that it may preempt.
+    return int(PreemptionBound(node, q, of, Rules(), head).most_used(fr("l4"), 9))
+
+
+def test_preemptible_usage_is_counted_again_after_each_change() -> None:
+    of = holdings(
+        running("low", priority=1, gpu=2), running("middle", priority=3), running("high", priority=5)
+    )
+    assert [preemptible(of, priority) for priority in (0, 2, 4, 2, 6)] == [0, 2, 3, 2, 4]
+    low = of["ns/low"]
+    of.drop(low)
+    assert [preemptible(of, priority) for priority in (2, 4)] == [0, 1]
+    of.put(low)
+    assert [preemptible(of, priority) for priority in (2, 4)] == [2, 3]
+    of.set_over_budget(of["ns/high"], True)
+    assert [preemptible(of, priority) for priority in (2, 4)] == [3, 4]
 
 
 def test_holding_uses_its_flavors_resources() -> None:

@@ -31,8 +31,10 @@ def tried(**by_resource: list[FlavorAttempt]) -> dict[str, set[tuple[str | int, 
 
 
 def choice(by_resource: dict[str, list[FlavorAttempt]]) -> PodSetChoice:
-    searches = [FlavorSearch(resource, attempts, attempts[-1]) for resource, attempts in by_resource.items()]
-    return PodSetChoice("main", 1, {}, searches=searches)
+    chosen = PodSetChoice("main", 1, {})
+    for resource, attempts in by_resource.items():
+        chosen.searches.append(FlavorSearch(resource, attempts, attempts[-1]))
+    return chosen
 
 
 CASES: dict[str, tuple[dict[str, list[FlavorAttempt]], dict[str, Any]]] = {

@@ -30,6 +30,16 @@ def test_a_nomination_is_reused_for_the_same_workload() -> None:
     assert cache.lookup(state, replace(ONE, key="team/two")) is None
 
 
+def test_a_nomination_survives_the_mark_of_its_workload() -> None:
+    cache, state = stored()
+    marked = replace(ONE, preempting=True)
+    cache.renew(ONE, marked)
+    assert cache.lookup(state, marked) is not None
+    assert cache.lookup(state, ONE) is None
+    cache.renew(replace(marked, priority=1), replace(marked, priority=1))
+    assert cache.lookup(state, marked) is not None, "another object was marked"
+
+
 def test_a_nomination_is_not_reused_after_a_change() -> None:
     cache, state = stored()
     state.version += 1

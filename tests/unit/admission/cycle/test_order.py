@@ -75,5 +75,6 @@ def test_heads_come_in_the_order_of_the_rules(rules: Rules, expected: list[str])
     state = WorkingState(of, rules)
     entries: list[Entry] = heads(state, [workload("poor", "b", 1), workload("urgent", "a", 1, priority=9)])
     for entry in entries:
-        entry.assignment = Assignment(usage=dict.fromkeys(entry.node.quotas, 1))
+        entry.assignment = Assignment()
+        entry.assignment.usage = dict.fromkeys(entry.node.quotas, 1)
     assert [entry.workload.uid for entry in in_order(entries, rules)] == expected

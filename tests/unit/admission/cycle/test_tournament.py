@@ -36,9 +36,10 @@ def entries(state: WorkingState, heads: Mapping[str, Head]) -> list[Entry]:
         preempting = fields.pop("preempting")
         head = workload(name, name, 1, **fields)
         node = state.tree.queues[name]
-        entries_list.append(
-            Entry(head, state.queue(name), node, preempting, assignment=Assignment(usage=usage))
-        )
+        entry = Entry(head, state.queue(name), node, preempting)
+        entry.assignment = Assignment()
+        entry.assignment.usage = usage
+        entries_list.append(entry)
     return entries_list
 
 

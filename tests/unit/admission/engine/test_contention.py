@@ -40,7 +40,8 @@ def test_preemptor_without_victims_is_unmarked() -> None:
 
 
 def test_workload_is_unmarked_once_in_a_decision() -> None:
-    changes = Changes(unmarked={"ns/w"})
+    changes = Changes()
+    changes.unmarked.add("ns/w")
     settle(contention_group(), changes, NOW_MS)
     assert (changes.marked, changes.count) == ({}, 0)
 

@@ -447,5 +447,5 @@ def test_a_queue_by_usage_spares_the_local_queue_that_used_less(usage_based: boo
         running("a", gpu=2, priority=1, local_queue="ns/nothing"),
         running("b", gpu=2, priority=2, local_queue="ns/more"),
     )
-    used = replace(of, local_usage={"ns/more": Fraction(2)})
-    assert victims(used, {L4: 2}, {L4}) == {victim: OWN}
+    of.local_usage = {"ns/more": Fraction(2)}
+    assert victims(of, {L4: 2}, {L4}) == {victim: OWN}

@@ -4,7 +4,6 @@ By default, all queues are in cohort ml, the quotas are 2 GPUs each, q may take 
 queue and from lower priorities of its own, and everything there is is used.
 """
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -212,7 +211,8 @@ def test_larger_recent_usage_is_preempted_first_in_a_queue_that_orders_by_usage(
         running("a2", "a", 2, local_queue="ns/greedy", reserved_at_ms=1),
     )
     assert victims(of, 1) == {"a1": FAIR}
-    by_usage = replace(of, local_usage={"ns/modest": Fraction(1), "ns/greedy": Fraction(2)})
+    usage = {"ns/modest": Fraction(1), "ns/greedy": Fraction(2)}
+    by_usage = Preemptor(of.state, of.workload, of.queue, of.node, of.rules, usage)
     assert victims(by_usage, 1) == {"a2": FAIR}
 
 
