@@ -107,5 +107,11 @@ def preemptible(
     Surplus of the preemptor's own queue yields to its gangs even if the policy is Never: elastic gangs give
     back what they hold above their minimum."""
     if is_own and policy is PreemptionPolicy.NEVER and holdings.surplus:
-        return (h for h in holdings.below(preemptor[:1], resources) if h.workload.surplus_of)
+        return _only_surplus(holdings.below(preemptor[:1], resources))
     return holdings.below(below(policy, preemptor, buffer_ms), resources)
+
+
+def _only_surplus(candidates: Iterator[Holding]) -> Iterator[Holding]:
+    for holding in candidates:
+        if holding.workload.surplus_of:
+            yield holding
