@@ -45,7 +45,7 @@ PODS = {
     "controller": ("--namespace", namespaces.MUSTER, f"{_LABEL}{CONTROLLER}"),
     "page": ("--namespace", namespaces.MUSTER, f"{_LABEL}{PAGE}"),
     "kueue": ("--namespace", namespaces.KUEUE, f"{_LABEL}kueue"),
-    "ray-operator": ("--namespace", namespaces.KUBERAY, f"{_LABEL}kuberay"),
+    "ray-operator": ("--namespace", namespaces.KUBERAY, f"{_LABEL}{KUBERAY_DEPLOYMENT}"),
 }
 """The arguments of `kubectl logs` for programs that are processes of the machine without real nodes."""
 NODE_BYTES = 3 << 30

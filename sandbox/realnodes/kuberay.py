@@ -38,7 +38,11 @@ def _overlay(settings: KubeRay, batch_scheduler: str) -> dict[str, object]:
     container = "/spec/template/spec/containers/0"
     flags = [f"--reconcile-concurrency={settings.reconcile_concurrency}"]
     flags += [f"--batch-scheduler={batch_scheduler}"] if batch_scheduler else []
+    # The chart's label, by which NetworkPolicies of tenants let the operator reach heads.
+    labels = ("selector/matchLabels", "template/metadata/labels")
+    name = "app.kubernetes.io~1name"
     patch = [
+        *({"op": "replace", "path": f"/spec/{of}/{name}", "value": DEPLOYMENT} for of in labels),
         *({"op": "add", "path": f"{container}/args/-", "value": flag} for flag in flags),
         {"op": "replace", "path": f"{container}/resources", "value": settings.resources.model_dump()},
         {"op": "add", "path": "/spec/template/spec/tolerations", "value": lost_node_tolerations()},
