@@ -24,7 +24,7 @@ NAME = "nodes-test"
 def real_nodes() -> None:
     """Skips a test, with the reason, where real nodes cannot run or Debian's packages are unavailable."""
     try:
-        RealNodes(RunState(NAME), Screen()).check()
+        RealNodes(RunState(NAME), Screen(), "muster").check()
         extracted(PACKAGES)
     except StepError as error:
         pytest.skip(str(error))

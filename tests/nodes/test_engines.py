@@ -9,7 +9,6 @@ from contextlib import contextmanager
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from sandbox.realnodes.machine import missing
 from sandbox.up import down
 from sandbox.up_real import SCENARIOS, up_real
 from tools.toolchain.ensure import ensure_tools
@@ -22,8 +21,6 @@ KUEUE_ACCOUNT = "system:serviceaccount:kueue-system:kueue-controller-manager"
 @contextmanager
 def sandbox(engine: str) -> Iterator[Kubectl]:
     """A sandbox with real nodes and this engine, after the engine's scenarios."""
-    if (reason := missing()) is not None:
-        pytest.skip(reason)
     state = RunState(f"nodes-{engine}")
     try:
         up_real(state, engine, SCENARIOS[engine], fresh=True)
@@ -32,6 +29,7 @@ def sandbox(engine: str) -> Iterator[Kubectl]:
         down(state)
 
 
+@pytest.mark.usefixtures("real_nodes")
 def test_kueue_runs_in_a_pod_as_its_chart_declares_it() -> None:
     with sandbox("kueue") as kubectl:
         (pod,) = kubectl.objects("pods", "--namespace", "kueue-system")
@@ -46,6 +44,7 @@ def test_kueue_runs_in_a_pod_as_its_chart_declares_it() -> None:
         assert finished(kubectl) == {"True"}, "Workloads of all jobs of the scenarios"
 
 
+@pytest.mark.usefixtures("real_nodes")
 def test_kai_places_gangs_on_real_nodes() -> None:
     with sandbox("kai") as kubectl:
         jobs = kubectl.objects("rayjobs")

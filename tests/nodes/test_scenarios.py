@@ -10,4 +10,4 @@ from tools.toolchain.paths import RunState
 
 @pytest.mark.parametrize("name", [ELASTIC, RESIZE])
 def test_a_scenario_happens_in_its_order(name: str, state: RunState) -> None:
-    scenarios_on_real_nodes(state, [name])
+    scenarios_on_real_nodes(state, name)
