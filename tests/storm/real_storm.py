@@ -35,7 +35,7 @@ def storm_on_real_nodes(
     """Returns the violations, one sentence each. `faults` are names of RealFaults.faults; all by default.
 
     A job whose head is lost with its node fails, unless its gang is evicted before; if `faults` are
-    only those of the platform, failed jobs are violations.
+    only faults of the platform, failed jobs are violations.
     """
     random, processes = Random(seed), Processes(state)
     nodes = sorted(path.name for path in (state.root / NODES_FOLDER).iterdir())

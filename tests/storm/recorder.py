@@ -45,8 +45,8 @@ class Event:
 
 
 BEGIN = 0
-"""The revision of objects that exist at the start: in the order of their own revisions, a pod could come
-before its Workload, which has changed later."""
+"""The revision of objects that exist at the start: in the order of their latest changes, a pod could come
+before its Workload."""
 
 
 class Recorder:
