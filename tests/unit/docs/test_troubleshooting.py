@@ -28,7 +28,7 @@ OTHER_WORDS = {
     "DeactivationTarget Evicted False Finished InitializingTimeout RayClusterSuspended "
     "ReplicaFailure Running True",
     "values of fields": "Background ClusterIP DeleteNone In IdenticalPodTemplates Indexed InteractiveMode "
-    "IdenticalWorkloadSchedulingRequirements Never None Normal OnFailure Orphan Recreate "
+    "IdenticalWorkloadSchedulingRequirements Never NewCluster None Normal OnFailure Orphan Recreate "
     "RestartJobSetAndIgnoreMaxRestarts SidecarMode Warning",
     "kinds, operators, types of the code, prefixes": "JobSet Json KubeRay Merge Metrics PriorityClass Ts "
     "WatchAges WorkloadPriorityClass",
