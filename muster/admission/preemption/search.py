@@ -22,7 +22,7 @@ PlacesFound = Callable[[], bool]
 """Returns whether the pods fit on their topology, after the releases so far."""
 
 
-@dataclass(init=False, slots=True, eq=False)
+@dataclass(init=False, slots=True)
 class Target:
     """A holding to preempt, and the reason."""
 
