@@ -2,7 +2,7 @@
 
 They are suspended while their number of groups is 0; an annotation has the number that they start with. A
 mutation moves the number into the annotation when a user creates a queued job, and when a user writes the
-number of a waiting one, so that the same manifest can be applied again.
+number of a waiting one, so that the same manifest can be applied again. It restores a removed annotation.
 """
 
 from components.admission.ray import any_is_true, value_at
@@ -26,7 +26,9 @@ def suspending_object(kind: JobKind) -> str:
     *parents, last = kind.suspend.split(".")
     assert parents == ["spec"], "a count outside of spec needs the types of its parents"
     waits = f'request.operation == "CREATE" || {is_suspended(kind, "oldObject")}'
-    annotations = f'{{"{kind.count_annotation}": string({number_of_groups(kind, "object")})}}'
+    now, before = (number_of_groups(kind, root) for root in ("object", "oldObject"))
+    number = f'({now} > 0 || request.operation == "CREATE" ? {now} : {before})'
+    annotations = f'{{"{kind.count_annotation}": string({number})}}'
     return (
         f"Object{{metadata: Object.metadata{{annotations: {annotations}}}, "
         f"spec: Object.spec{{{last}: {waits} ? 0 : {_number(kind, 'object')}}}}}"

@@ -96,9 +96,7 @@ EDITS = (
     Edit("apply fewer groups", "waiting", put("/spec/replicas", 1)),
     Edit("apply more groups", "waiting", put("/spec/replicas", 3), LARGER),
     Edit("raise the number", "waiting", put("/metadata/annotations/muster.dev~1replicas", "3"), LARGER),
-    Edit(
-        "remove the number", "waiting", remove("/metadata/annotations"), "needs quota for at least one group"
-    ),
+    Edit("remove the number, which is restored", "waiting", remove("/metadata/annotations")),
     Edit("lower the number", "waiting", put("/metadata/annotations/muster.dev~1replicas", "1")),
     Edit("fewer groups", "started", put("/spec/replicas", 1)),
     Edit("more groups", "started", put("/spec/replicas", 3), LARGER),
@@ -139,6 +137,13 @@ def test_a_team_cannot_change_what_quota_is_reserved_for(sets: Kubectl, case: Ed
     refused = refused_patch(sets, ALICE, target, [case.patch])
     assert case.message in refused
     assert bool(refused) == bool(case.message)
+
+
+def test_a_removed_number_is_restored(sets: Kubectl) -> None:
+    patch = '{"metadata": {"annotations": null}}'
+    options = ("--type=merge", "-p", patch, "--dry-run=server", "-o", "jsonpath={.metadata.annotations}")
+    target = ("leaderworkerset/waiting", f"--namespace={NAMESPACE}")
+    assert json.loads(sets.run("patch", *target, *options, *ALICE)) == {COUNT: "2"}
 
 
 def test_the_controller_starts_it(sets: Kubectl) -> None:

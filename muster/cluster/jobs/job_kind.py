@@ -85,8 +85,8 @@ class JobKind:
     optional: bool = False
     """Whether clusters may lack the kind's CustomResourceDefinition."""
     count_annotation: str = ""
-    """For a kind whose `suspend` is a number of groups, which suspends it while it is 0: the annotation with
-    the number that it starts with. Empty for kinds whose `suspend` is true or false."""
+    """The annotation with the number of groups that a job starts with, if `suspend` is a number of groups,
+    which suspends the job while it is 0. Empty for kinds whose `suspend` is true or false."""
     pod_set_of: PodSetOf | None = None
     """None if no pod is controlled by an object of this kind."""
     pod_controller: PodController | None = None

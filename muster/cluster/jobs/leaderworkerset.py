@@ -9,8 +9,8 @@ A change of a template replaces the groups one after the other, with up to maxSu
 so the gang has quota for these too. A restart deletes a group before it is created again.
 
 Source: LeaderWorkerSet v0.8.0 pkg/controllers/leaderworkerset_controller.go and pod_controller.go. From
-0 replicas a change of the templates takes effect at once (rollingUpdateParameters): the partition is
-min(replicas, those of the StatefulSet).
+0 replicas a change of the templates takes effect immediately (rollingUpdateParameters): the partition is
+min(replicas, replicas of the StatefulSet).
 """
 
 from collections.abc import Mapping
@@ -104,7 +104,7 @@ class LeaderWorkerSetGang(JobView[LeaderWorkerSet]):
 
     @property
     def start_observed(self) -> bool:
-        """Leaders exist, so the StatefulSet's controller creates no more pods for an older state."""
+        """Leaders exist, so the StatefulSet's controller no longer creates pods for an older state."""
         return self.suspended or self.obj.status.replicas > 0
 
     @property
