@@ -26,7 +26,7 @@ def draw_set(draw: Draw) -> dict[str, Any]:
 
 def submit(sim: Simulation, key: str, has_leader: bool, **fields: Any) -> None:
     namespace, _, name = key.partition("/")
-    leader = {"leaderTemplate": WORKER} if has_leader else {}
+    leader: dict[str, Any] = {"leaderTemplate": WORKER} if has_leader else {}
     sim.submit(leader_worker_set(name, namespace=namespace, **fields, **leader))
 
 
