@@ -25,6 +25,7 @@ from components.operators.jobset import JobSet, JobSetArgs
 from components.operators.kai import Kai, KaiArgs
 from components.operators.kuberay import KubeRay, KubeRayArgs
 from components.operators.kueue import Kueue, KueueArgs
+from components.operators.lws import LeaderWorkerSet, LeaderWorkerSetArgs
 from components.outputs import outputs
 from components.queues.kai_queues import KaiQueues, KaiQueuesArgs
 from components.queues.queues import Priorities, PrioritiesArgs, Queues, QueuesArgs
@@ -141,6 +142,8 @@ class Platform(Component):
         others: list[pulumi.Resource] = []
         if settings.jobset.install == "helm":
             others.append(JobSet("jobset", JobSetArgs(settings.jobset, selector), opts))
+        if settings.lws.install == "helm":
+            others.append(LeaderWorkerSet("lws", LeaderWorkerSetArgs(settings.lws, selector), opts))
         if gpus.install == "helm":
             others.append(GpuOperator("gpu-operator", GpuOperatorArgs(gpus, selector), opts))
         # The pools of a cluster that is not known to be on GKE are all there already.

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from preview.pulumi_cli import SAVED_ONCE
-from sandbox.cluster import jobset_process, kai_process, kueue_process
+from sandbox.cluster import job_operators, kai_process, kueue_process
 from sandbox.cluster.control_plane import create_crds, create_nodes, start_control_plane, wait_for_quotas
 from sandbox.cluster.controller_process import start_controller
+from sandbox.cluster.job_operators import JOB_OPERATORS
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.nodes import static_nodes
 from sandbox.cluster.operators import start_operators
@@ -120,12 +121,14 @@ class Environment:
 
     def tool_names(self) -> tuple[str, ...]:
         """Returns the names of the tools that this sandbox runs."""
-        return (*tools_for(self.engine), *([jobset_process.NAME] if self.runs_jobsets else ()))
+        return (*tools_for(self.engine), *self.job_operators)
 
     @property
-    def runs_jobsets(self) -> bool:
-        """Whether the stack relies on a JobSet controller, which then runs as a process."""
-        return load(self.stack_file).jobset.install == "existing"
+    def job_operators(self) -> tuple[str, ...]:
+        """The controllers of other jobs that the stack relies on, which then run as processes."""
+        settings = load(self.stack_file)
+        installs = {"jobset": settings.jobset.install, "lws": settings.lws.install}
+        return tuple(name for name, install in installs.items() if install == "existing")
 
     def prepare_tools(self) -> str:
         """Finds, downloads or builds the tools."""
@@ -152,7 +155,7 @@ class Environment:
 
     def crds(self) -> str:
         """Creates the CustomResourceDefinitions."""
-        return f"{create_crds(self.kubectl, ensure_crds(self.engine, jobsets=self.runs_jobsets))} served"
+        return f"{create_crds(self.kubectl, ensure_crds(self.engine, *self.job_operators))} served"
 
     def nodes(self) -> str:
         """Creates simulated nodes of pools that are not queued, and volumes."""
@@ -165,14 +168,14 @@ class Environment:
         """Starts KubeRay and the stand-ins."""
         scheduler = KAI_SCHEDULER if self.engine == "kai" else ""
         start_operators(self.state, self.tools["ray-operator"], self.stack_file, scheduler, self.ray)
-        return f"ready{self.start_jobsets()}"
+        return f"ready{self.start_job_operators()}"
 
-    def start_jobsets(self) -> str:
-        """Starts the real JobSet controller if the stack relies on one; returns a note on it."""
-        if not self.runs_jobsets:
-            return ""
-        jobset_process.start(Processes(self.state), self.tools[jobset_process.NAME], self.kubectl)
-        return ", with the real JobSet controller"
+    def start_job_operators(self) -> str:
+        """Starts the real controllers of other jobs that the stack relies on; returns a note on them."""
+        started = [JOB_OPERATORS[name] for name in self.job_operators]
+        for operator in started:
+            job_operators.start(Processes(self.state), operator, self.tools[operator.name], self.kubectl)
+        return "".join(f", with the real {operator.title} controller" for operator in started)
 
     def pulumi_up(self) -> str:
         """Deploys the Pulumi program to this cluster."""

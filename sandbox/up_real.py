@@ -88,7 +88,7 @@ class RealEnvironment(Environment):
         start_provisioner(Processes(self.state), self.stack_file)
         scheduler = KAI_SCHEDULER if self.engine == "kai" else ""
         self.real.deploy_kuberay(self.kubectl, load(self.stack_file).kuberay, scheduler)
-        return f"KubeRay runs in a pod{self.start_jobsets()}"
+        return f"KubeRay runs in a pod{self.start_job_operators()}"
 
     def admission(self) -> str:
         """Waits for the engine that admits gangs."""

@@ -16,6 +16,7 @@ from components.admission.ray import (
     requests_of,
     spec_is_written,
     spec_is_written_by_users,
+    suspends,
     users_of,
     values_at,
 )
@@ -42,6 +43,14 @@ class PodOwner:
     created_for: tuple[str, ...] = ()
 
 
+def _created_for(pod_controller: str) -> tuple[str, ...]:
+    return tuple(
+        f"{kind.kind.group}/{kind.plural}"
+        for kind in JOB_KINDS
+        if kind.pod_controller is not None and kind.pod_controller.plural == pod_controller
+    )
+
+
 POD_OWNERS = (
     PodOwner(
         "Pod",
@@ -51,7 +60,7 @@ POD_OWNERS = (
         ("replicasets", "statefulsets", "daemonsets", "batch/jobs", "/replicationcontrollers"),
     ),
     PodOwner("Deployment", "apps", "deployments"),
-    PodOwner("StatefulSet", "apps", "statefulsets"),
+    PodOwner("StatefulSet", "apps", "statefulsets", created_for=_created_for("statefulsets")),
     PodOwner("DaemonSet", "apps", "daemonsets"),
     PodOwner("ReplicaSet", "apps", "replicasets", created_for=("deployments",)),
     PodOwner("ReplicationController", "", "replicationcontrollers"),
@@ -68,9 +77,10 @@ def accelerators_need_a_queue(engine: Engine) -> list[Policy]:
 
 def _of_jobs(kind: JobKind, engine: Engine) -> Policy:
     """Returns the policy for jobs of a kind. KAI's queues are for Ray objects only, so with it other jobs
-    can't request accelerators. An update passes if it leaves the pod templates as they are: Ray's autoscaler
-    writes the replicas of a RayCluster that KubeRay created for a named RayJob or RayService."""
-    is_queueable = engine != "kai" or bool(kind.ray_cluster)
+    can't request accelerators, nor with Kueue those that it does not suspend. An update passes if it leaves
+    the pod templates as they are: Ray's autoscaler writes the replicas of a RayCluster that KubeRay created
+    for a named RayJob or RayService."""
+    is_queueable = suspends(engine, kind) and (engine != "kai" or bool(kind.ray_cluster))
     queued = f'{queue_of("object")} != ""' if is_queueable else "false"
     remedy = (
         f"add the label {QUEUE_LABEL} with the name of a queue (kubectl get localqueues)"

@@ -7,7 +7,14 @@ allow it.
 """
 
 from components.admission.metadata import same_of_prefixes, same_owners_and_finalizers
-from components.admission.ray import Engine, Policy, is_trusted, may_write_status, other_operators
+from components.admission.ray import (
+    Engine,
+    Policy,
+    is_trusted,
+    may_write_status,
+    other_operators,
+    pod_controllers,
+)
 from muster.cluster.jobs.kinds import OPERATORS, alternatives
 from muster.objects.names import KUEUE_GROUP, MUSTER_PREFIX, RESIZE_MAXIMA, WORKLOAD_UID_LABEL
 
@@ -56,7 +63,7 @@ def _unchanged(engine: Engine) -> Policy:
         label=WORKLOAD_UID_LABEL,
         condition=f"!({is_trusted(engine)})",
         exempt=f"{may_write_status('', 'pods')} || {may_write_status('batch', 'jobs')}",
-        exempt_operators=other_operators(),
+        exempt_operators=other_operators() | pod_controllers(),
     )
 
 

@@ -1,6 +1,6 @@
 """The stack's admission policies: the API server runs them, without a webhook."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pulumi
@@ -93,13 +93,13 @@ class AdmissionPolicies(Component):
 
     def _mutations(self, args: AdmissionPoliciesArgs) -> None:
         if args.kai is not None:
-            self._mutate(kai_mutations(args.kai), ["CREATE", "UPDATE"], args.engine)
+            self._mutate(kai_mutations(args.kai), args.engine)
         elif args.serves_mutating:
-            self._mutate(_mutations_at_creation(args), ["CREATE"], args.engine)
+            self._mutate(_mutations_of_queued(args), args.engine)
 
-    def _mutate(self, policies: Mapping[str, Mutation], operations: Sequence[str], engine: Engine) -> None:
+    def _mutate(self, policies: Mapping[str, Mutation], engine: Engine) -> None:
         for name, mutation in policies.items():
-            rule = _requests(**mutation.requests, operations=operations)
+            rule = _requests(**mutation.requests, operations=mutation.operations)
             policy = MutatingAdmissionPolicy(
                 self.named(name),
                 metadata=ObjectMetaArgs(name=name),
@@ -130,7 +130,7 @@ class AdmissionPolicies(Component):
         )
 
 
-def _mutations_at_creation(args: AdmissionPoliciesArgs) -> dict[str, Mutation]:
+def _mutations_of_queued(args: AdmissionPoliciesArgs) -> dict[str, Mutation]:
     mutations = suspending_mutations(args.engine)
     if args.engine == "kueue" and args.autoscaled:
         mutations["muster-queued-autoscaled-ray-is-elastic"] = annotating_mutation()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from components.admission.counted import is_suspended, number_of_groups, suspending_object
 from components.admission.ray import (
     ENGINE_ACCOUNTS,
     Engine,
@@ -11,6 +12,7 @@ from components.admission.ray import (
     asked_by_users,
     queue_of,
     requests_of,
+    suspends,
     users_of,
     value_at,
 )
@@ -60,6 +62,7 @@ class Mutation:
     applied: str
     operator: Operator = KUBERAY
     patches: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ("CREATE",)
     exempt_operators: Mapping[str, str] = field(default_factory=dict)  # as of Policy
 
 
@@ -70,17 +73,29 @@ def suspending_mutations(engine: Engine) -> dict[str, Mutation]:
     """
     knows_all_fields = engine in ENGINE_ACCOUNTS
     kinds: dict[tuple[Operator, tuple[str, ...]], list[JobKind]] = {}
+    counted = [kind for kind in JOB_KINDS if kind.count_annotation and suspends(engine, kind)]
     for kind in JOB_KINDS:
-        kinds.setdefault((kind.operator, kind.suspends), []).append(kind)
-    return {
+        if not kind.count_annotation:
+            kinds.setdefault((kind.operator, kind.suspends), []).append(kind)
+    mutations = {
         f"muster-suspend-queued-{operator.word if len(same) > 1 else same[0].plural}": Mutation(
             requests_of(*same),
             _object(first),
             operator,
             tuple(map(_patch, others)) if knows_all_fields else (),
-            users_of(*same),
+            exempt_operators=users_of(*same),
         )
         for (operator, (first, *others)), same in kinds.items()
+    }
+    return mutations | {
+        f"muster-suspend-queued-{kind.plural}": Mutation(
+            requests_of(kind),
+            suspending_object(kind),
+            kind.operator,
+            operations=("CREATE", "UPDATE"),
+            exempt_operators=users_of(kind),
+        )
+        for kind in counted
     }
 
 
@@ -106,9 +121,9 @@ def created_suspended(engine: Engine) -> list[Policy]:
             **requests_of(kind),
             operations=("CREATE",),
             rules={
-                f"{value_at('object', kind.suspend, 'false')} == true": (
-                    f"a queued {kind.name} starts when its queue admits it: create it with {kind.suspend}: "
-                    "true (Kubernetes before 1.36 can't set it for you)"
+                _is_created_suspended(kind): (
+                    f"a queued {kind.name} starts when its queue admits it: create it with "
+                    f"{_suspended_fields(kind)} (Kubernetes before 1.36 can't set it for you)"
                 )
             },
             label=QUEUE_LABEL,
@@ -116,7 +131,20 @@ def created_suspended(engine: Engine) -> list[Policy]:
             exempt_operators=users_of(kind),
         )
         for kind in JOB_KINDS
+        if suspends(engine, kind)
     ]
+
+
+def _is_created_suspended(kind: JobKind) -> str:
+    if kind.count_annotation:
+        return f"{is_suspended(kind, 'object')} && {number_of_groups(kind, 'object')} > 0"
+    return f"{value_at('object', kind.suspend, 'false')} == true"
+
+
+def _suspended_fields(kind: JobKind) -> str:
+    if kind.count_annotation:
+        return f"{kind.suspend}: 0 and its number in the annotation {kind.count_annotation}"
+    return f"{kind.suspend}: true"
 
 
 def queue_required(engine: Engine) -> list[Policy]:

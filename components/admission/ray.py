@@ -90,6 +90,19 @@ def users_of(*kinds: JobKind) -> dict[str, str]:
     }
 
 
+def suspends(engine: Engine, kind: JobKind) -> bool:
+    """Returns whether the engine starts and stops queued jobs of the kind by their fields. Kueue admits those
+    without a field that suspends them by their pods."""
+    return engine == "muster" or not kind.count_annotation
+
+
+def pod_controllers() -> dict[str, str]:
+    """Returns CEL for a request by the controller of a resource that operators create for pods, by its
+    plural."""
+    of_kinds = (kind.pod_controller for kind in JOB_KINDS if kind.pod_controller is not None)
+    return {it.plural: may_write_status(it.group, it.plural) for it in of_kinds}
+
+
 def creators(kind: JobKind) -> str:
     """Returns the names of the operators that create objects of the kind for other jobs, for a message."""
     return " or ".join(dict.fromkeys(BY_KIND[creator].operator.name for creator in kind.created_by))

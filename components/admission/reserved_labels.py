@@ -12,6 +12,7 @@ from components.admission.ray import (
     is_trusted,
     may_write_status,
     other_operators,
+    pod_controllers,
     requests_of,
     users_of,
     values_at,
@@ -27,7 +28,11 @@ MESSAGE = f"the label {WORKLOAD_UID_LABEL} is set by admission only, as pods wit
 
 def reserved_labels(engine: Engine) -> list[Policy]:
     """Returns the policies that protect the label of admission on jobs and pods."""
-    return [*(_of_kind(kind, engine) for kind in JOB_KINDS), _pods(engine)]
+    return [
+        *(_of_kind(kind, engine) for kind in JOB_KINDS),
+        *(_of_pod_controller(kind, engine) for kind in JOB_KINDS if kind.pod_controller is not None),
+        _pods(engine),
+    ]
 
 
 def _of_kind(kind: JobKind, engine: Engine) -> Policy:
@@ -76,6 +81,24 @@ def _labels(kind: JobKind, root: str, groups: str) -> str:
     return " + ".join([*singles, *maps])
 
 
+def _of_pod_controller(kind: JobKind, engine: Engine) -> Policy:
+    """Returns the policy for what the operator creates for the pods, which inherit its template's labels."""
+    controller = kind.pod_controller
+    assert controller is not None
+    label = f"spec.?template.?{UID_LABEL}"
+    return Policy(
+        name=f"muster-{controller.plural}-of-{kind.plural}-claim-no-quota",
+        group=controller.group,
+        resources=(controller.plural,),
+        operations=("CREATE", "UPDATE"),
+        rules={
+            f"!object.{label}.hasValue() || "
+            f'(request.operation == "UPDATE" && object.spec == oldObject.spec)': MESSAGE
+        },
+        condition=f"!({is_trusted(engine, kind.operator)})",
+    )
+
+
 def _pods(engine: Engine) -> Policy:
     """Returns the policy for pods: KubeRay creates them, and the Job controller those of submitters. A pod
     also takes the labels of its Binding."""
@@ -88,5 +111,5 @@ def _pods(engine: Engine) -> Policy:
         rules={f'request.operation == "UPDATE" && object.{UID_LABEL} == oldObject.{UID_LABEL}': MESSAGE},
         label=WORKLOAD_UID_LABEL,
         condition=f"!({trusted})",
-        exempt_operators=other_operators(),
+        exempt_operators=other_operators() | pod_controllers(),
     )

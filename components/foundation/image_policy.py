@@ -71,6 +71,8 @@ def operator_patterns(settings: Settings) -> Iterator[str]:
         yield f"{Image.parse(settings.kuberay.image).repository if settings.kuberay.image else KUBERAY}*"
     if settings.jobset.install == "helm":
         yield f"{Image.parse(settings.jobset.chart_image).repository}*"
+    if settings.lws.install == "helm":
+        yield f"{Image.parse(settings.lws.chart_image).repository}*"
     if settings.gpu_operator.install == "helm":
         yield from GPU_OPERATOR
     if settings.gpudirect.install != "none" and any(pool.nccl_plugin for pool in settings.pools):

@@ -54,10 +54,12 @@ def kai_mutations(names: KaiNames) -> dict[str, Mutation]:
         "muster-queued-ray-to-kai": Mutation(
             requests_of(*RAY_KINDS),
             f"Object{{metadata: Object.metadata{{labels: {{{merged}}}}}}}",
+            operations=("CREATE", "UPDATE"),
         ),
         "muster-queued-rayjobs-to-kai": Mutation(
             requests_of(RAY_JOB),
             f"Object{{spec: Object.spec{{submissionMode: {submission}}}}}",
+            operations=("CREATE", "UPDATE"),
         ),
     }
 

@@ -17,6 +17,7 @@ from muster.objects import (
     kueue_checks,
     kueue_queues,
     limits,
+    lws,
     pod_status,
     ray,
     topology,
@@ -120,6 +121,14 @@ LIMIT_RANGES = Kind("", "v1", "LimitRange", "limitranges", limits.LimitRange, na
 SERVICES = Kind("", "v1", "Service", "services", Object, namespaced=True)
 BATCH_JOBS = Kind("batch", "v1", "Job", "jobs", batch.Job, namespaced=True)
 JOB_SETS = Kind("jobset.x-k8s.io", "v1alpha2", "JobSet", "jobsets", jobset.JobSet, namespaced=True)
+LEADER_WORKER_SETS = Kind(
+    "leaderworkerset.x-k8s.io",
+    "v1",
+    "LeaderWorkerSet",
+    "leaderworkersets",
+    lws.LeaderWorkerSet,
+    namespaced=True,
+)
 RUNTIME_CLASSES = Kind(
     "node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", core.RuntimeClass, namespaced=False
 )

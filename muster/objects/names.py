@@ -14,6 +14,7 @@ MIN_PARALLELISM_ANNOTATION = "kueue.x-k8s.io/job-min-parallelism"  # of a Job
 MAX_EXEC_TIME_LABEL = "kueue.x-k8s.io/max-exec-time-seconds"
 JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
 MANAGED_LABEL = "kueue.x-k8s.io/managed"
+POD_SET_LABEL = "kueue.x-k8s.io/podset"  # of pods
 RESOURCE_IN_USE = "kueue.x-k8s.io/resource-in-use"  # a finalizer
 
 # Annotations of Workloads and jobs.
@@ -95,6 +96,9 @@ WRITTEN_OUT = "muster.dev/written-out"
 RESIZE_MAXIMA = {"cpu": "muster.dev/max-cpu", "memory": "muster.dev/max-memory"}
 """Set by the controller on pod templates of an admitted job, by resource: the size up to which quota is
 reserved for resizes of the first container in place."""
+COUNT_ANNOTATION = "muster.dev/replicas"
+"""Set at creation and by the controller on a queued LeaderWorkerSet: the groups that it has once it is
+admitted."""
 WORKLOAD_UID_LABEL = "muster.dev/workload-uid"
 """Set by the controller on pod templates of an admitted job."""
 NODE_SIZES = "muster.dev/node-sizes"

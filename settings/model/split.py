@@ -21,6 +21,7 @@ SECTIONS_OF: Mapping[Part, tuple[str, ...]] = {
         "kueue",
         "kai",
         "jobset",
+        "lws",
         "gpu_operator",
         "gpudirect",
         "admission",

@@ -18,6 +18,7 @@ from settings.model.operators.jobset import JobSet
 from settings.model.operators.kai import Kai
 from settings.model.operators.kuberay import KubeRay
 from settings.model.operators.kueue import Kueue
+from settings.model.operators.lws import LeaderWorkerSet
 from settings.model.pools.machine_facts import MachineTypes
 from settings.model.pools.pool import Pool
 from settings.model.queues.admission import Admission
@@ -56,6 +57,8 @@ class Settings(Model):
     """The operator that runs RayJobs, RayClusters and RayServices."""
     jobset: JobSet = JobSet()
     """The controller that runs JobSets."""
+    lws: LeaderWorkerSet = LeaderWorkerSet()
+    """The controller that runs LeaderWorkerSets."""
     kueue: Kueue = Kueue()
     """The API by which jobs are queued, and with engine kueue its controller."""
     kai: Kai = Kai()

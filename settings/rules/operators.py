@@ -197,7 +197,7 @@ def fair_shares_are_weighed(settings: Settings) -> Iterator[Finding]:
                 )
 
 
-@rule("kuberay", "jobset", "kueue", "kai", "gpu_operator", "gpudirect", "admission")
+@rule("kuberay", "jobset", "lws", "kueue", "kai", "gpu_operator", "gpudirect", "admission")
 def configured_keys_are_used(settings: Settings) -> Iterator[Finding]:
     """An operator's keys are given only if its `install` and the engine use them: a key without effect would
     mislead its reader."""
@@ -227,6 +227,9 @@ def configured_keys_are_used(settings: Settings) -> Iterator[Finding]:
     if settings.jobset.install != "helm":
         why = f"install: {settings.jobset.install} installs nothing"
         yield from _unread("muster:jobset", settings.jobset, set(), why, "install: helm")
+    if settings.lws.install != "helm":
+        why = f"install: {settings.lws.install} installs nothing"
+        yield from _unread("muster:lws", settings.lws, set(), why, "install: helm")
     if gpus.install != "helm":
         why = f"install: {gpus.install} installs nothing"
         yield from _unread("muster:gpuOperator", gpus, set(), why, "install: helm")

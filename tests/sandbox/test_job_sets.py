@@ -11,7 +11,7 @@ import pytest
 from lightkube import Client
 
 from muster.kube.kinds import CLUSTER_QUEUES, Kind
-from sandbox.cluster import jobset_process, kinds
+from sandbox.cluster import job_operators, kinds
 from sandbox.cluster.control_plane import create_crds, create_nodes, start_control_plane
 from sandbox.cluster.nodes import node
 from sandbox.cluster.processes import Processes, wait_until
@@ -91,7 +91,7 @@ def plane(tmp_path: Path) -> Iterator[Cluster]:
     processes = Processes(state)
     try:
         kubectl = start_control_plane(state, processes, tools)
-        create_crds(kubectl, ensure_crds("muster", jobsets=True))
+        create_crds(kubectl, ensure_crds("muster", "jobset"))
         stack = local_stack(check=False)
         for queue in stack[CLUSTER_QUEUES]:
             del queue["spec"]["admissionChecksStrategy"]  # the API server refuses an empty list
@@ -99,13 +99,13 @@ def plane(tmp_path: Path) -> Iterator[Cluster]:
         kubectl.create([system, *(typed(kind, body) for kind, bodies in stack.items() for body in bodies)])
         capacity = {"cpu": "64", "memory": "256Gi", "pods": "100", "nvidia.com/gpu": "8"}
         create_nodes(kubectl, [node("l4-0", {"cloud.google.com/gke-nodepool": "l4"}, (), capacity)])
-        jobset_process.start(processes, tools["jobset"], kubectl)
+        job_operators.start(processes, job_operators.JOB_OPERATORS["jobset"], tools["jobset"], kubectl)
         argv = [sys.executable, "-m", "muster", "controller", "--http-address=127.0.0.1:0"]
         processes.start("controller", argv, {"KUBECONFIG": str(state.kubeconfig)})
         with closing(kinds.connect(state.kubeconfig)) as client:
             yield Cluster(client)
         processes.check("controller")
-        processes.check(jobset_process.NAME)
+        processes.check("jobset")
     finally:
         processes.stop_everything()
 

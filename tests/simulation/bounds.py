@@ -35,7 +35,14 @@ BOUNDS_MS = {
     "usage_covers_pods": STOP_MS,
 }
 ENDS = ("Failed", "BookingExpired", "CapacityRevoked")
-OF_JOBS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES, kinds.BATCH_JOBS, kinds.JOB_SETS)
+OF_JOBS = (
+    kinds.RAY_JOBS,
+    kinds.RAY_CLUSTERS,
+    kinds.RAY_SERVICES,
+    kinds.BATCH_JOBS,
+    kinds.JOB_SETS,
+    kinds.LEADER_WORKER_SETS,
+)
 OPERATED = {kind.name for kind in OF_JOBS if kind is not kinds.BATCH_JOBS}  # their operators create Jobs
 RELEVANT = {
     *OF_JOBS,

@@ -27,7 +27,14 @@ Asked = dict[str, dict[str, Fraction]]  # by group and resource
 Column = tuple[str, str]  # (flavor, resource)
 S = TypeVar("S", "Queues", "Classes")
 P = ParamSpec("P")
-JOB_KINDS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES, kinds.BATCH_JOBS, kinds.JOB_SETS)
+JOB_KINDS = (
+    kinds.RAY_JOBS,
+    kinds.RAY_CLUSTERS,
+    kinds.RAY_SERVICES,
+    kinds.BATCH_JOBS,
+    kinds.JOB_SETS,
+    kinds.LEADER_WORKER_SETS,
+)
 NO_PODS: Mapping[str, int] = {}
 SETTLED_MS = 5000  # decisions made before a change of the queues was received have been written
 
@@ -485,6 +492,8 @@ def expect(holds: bool, message: str) -> None:
 
 def is_suspended(job: Body) -> bool:
     spec: Body = job.get("spec", {})
+    if "leaderWorkerTemplate" in spec:
+        return bool(spec["replicas"] == 0)
     return bool(spec.get("suspend") or spec.get("rayClusterConfig", {}).get("suspend"))
 
 

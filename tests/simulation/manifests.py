@@ -123,6 +123,31 @@ def replicated_job(
     }
 
 
+def leader_worker_set(
+    name: str,
+    *,
+    groups: int = 2,
+    size: int = 2,
+    priority: str = "dev-priority",
+    namespace: str = "team-a",
+    queue: str = "user-queue",
+    max_surge: int = 0,
+    **group: Any,
+) -> Body:
+    """Returns a LeaderWorkerSet, suspended as by the admission policy; by default all pods have one template.
+    `group` adds fields of the group's template."""
+    meta = metadata(name, namespace, queue, priority)
+    meta["annotations"] = {"muster.dev/replicas": str(groups)}
+    strategy = {"maxUnavailable": 1, "maxSurge": max_surge, "partition": 0}
+    spec = {
+        "replicas": 0,
+        "leaderWorkerTemplate": {"size": size, "workerTemplate": WORKER, **group},
+        "rolloutStrategy": {"type": "RollingUpdate", "rollingUpdateConfiguration": strategy},
+        "startupPolicy": "LeaderCreated",
+    }
+    return {"metadata": meta, "spec": spec}
+
+
 def ray_cluster(
     name: str, *, workers: int = 2, priority: str = "dev-priority", namespace: str = "team-a"
 ) -> Body:

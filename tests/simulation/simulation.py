@@ -19,7 +19,7 @@ from muster.controller.process.process import Controllers
 from muster.kube import kinds
 from muster.kube.history import History
 from muster.kube.kinds import Kind
-from tests.simulation import job_controller, jobset_controller
+from tests.simulation import job_controller, jobset_controller, lws_controller
 from tests.simulation.api import Api, Body, Change, key_of
 from tests.simulation.autoscaler import Autoscaler
 from tests.simulation.bounds import Bounds
@@ -119,6 +119,8 @@ class Simulation:
             self.kubelets,
             job_controller.JobController(self.api, self.random_of("job controller")),
             jobset_controller.JobSetController(self.api, self.random_of("jobset controller")),
+            lws_controller.LeaderWorkerSetController(self.api, self.random_of("lws controller")),
+            lws_controller.StatefulSetController(self.api, self.random_of("statefulset controller")),
             GarbageCollector(self.api, self.random_of("garbage collector")),
             self.cloud,
             self.creators,
@@ -253,6 +255,7 @@ class Simulation:
             "rayClusterConfig": kinds.RAY_SERVICES,
             "parallelism": kinds.BATCH_JOBS,
             "replicatedJobs": kinds.JOB_SETS,
+            "leaderWorkerTemplate": kinds.LEADER_WORKER_SETS,
         }
         (kind,) = [k for f, k in by_field.items() if f in job["spec"]] or [kinds.RAY_CLUSTERS]
         if kind is kinds.RAY_SERVICES and is_suspended(job):  # admission sets all fields that suspend it

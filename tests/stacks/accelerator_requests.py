@@ -8,7 +8,7 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from tests.stacks.autoscaler_rights import existing, granted
 from tests.stacks.dry_runs import Manifest, User
-from tests.stacks.job_requests import NAMESPACE, batch_job, job_set, replicated_job
+from tests.stacks.job_requests import NAMESPACE, batch_job, job_set, leader_worker_set, replicated_job
 from tests.stacks.ray_requests import refusal
 from tests.stacks.worker_groups import group
 
@@ -16,7 +16,7 @@ POLICY_SECONDS_MAX = 15.0
 # Has the rights of `edit` in team-a, by an administrator's Role; a team has none on these objects.
 DAVE: User = ("--as=dave@example.com", "--as-group=system:authenticated")
 SUBJECT = {"kind": "User", "name": "dave@example.com", "apiGroup": "rbac.authorization.k8s.io"}
-GROUPS = ["", "apps", "batch", "ray.io", "jobset.x-k8s.io"]
+GROUPS = ["", "apps", "batch", "ray.io", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io"]
 RULES = [{"apiGroups": GROUPS, "resources": ["*"], "verbs": ["*"]}]
 DEVICE: Manifest = {"resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1"}}}
 ALLOWED = "allowed"
@@ -65,6 +65,10 @@ def unqueued_job_set(name: str, spec: Manifest) -> Manifest:
     return job_set(name, queue="", replicatedJobs=jobs)
 
 
+def unqueued_leader_worker_set(name: str, spec: Manifest) -> Manifest:
+    return leader_worker_set(name, queue="", leader=PLAIN, worker=spec)
+
+
 def ray(
     kind: str, name: str, *, head: Manifest = PLAIN, workers: Manifest = PLAIN, **cluster: Any
 ) -> Manifest:
@@ -96,6 +100,7 @@ MAKERS: dict[str, Callable[[str, Manifest], Manifest]] = {
     **{kind: with_workers(kind) for kind in RAY_CLUSTERS},
     "Job": unqueued_job,
     "JobSet": unqueued_job_set,
+    "LeaderWorkerSet": unqueued_leader_worker_set,
     "Deployment": replicated("Deployment"),
     "StatefulSet": replicated("StatefulSet"),
     "DaemonSet": replicated("DaemonSet"),

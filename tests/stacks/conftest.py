@@ -64,8 +64,9 @@ def local_cli(
 ) -> PulumiCli:
     """Pulumi with the stand-in plugins, against that cluster with the CRDs that stack local needs: of Kueue's
     both versions, as in a cluster in which Kueue was installed before, and which tenants may use there."""
-    cluster.create_folder(ensure_crds("kueue", jobsets=True))
-    cluster.run("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+    cluster.create_folder(ensure_crds("kueue", "jobset", "lws"))
+    established = ("--for=condition=Established", "crd", "--all")
+    cluster.run("wait", *established, "--timeout=120s", timeout_seconds=150)
     env = {"KUBECONFIG": str(cluster.kubeconfig), **SAVED_ONCE}
     return PulumiCli(tools["pulumi"], tmp_path_factory.mktemp("local"), env=env, choices=STAND_INS)
 

@@ -1,4 +1,4 @@
-"""Jobs and JobSets of a team, for requests to the API server."""
+"""Jobs, JobSets and LeaderWorkerSets of a team, for requests to the API server."""
 
 from typing import Any
 
@@ -9,6 +9,9 @@ NAMESPACE = "team-a"
 POD = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox"}]}
 GPUS = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
 GPU_POD = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "busybox", **GPUS}]}
+
+SERVER = {"containers": [{"name": "main", "image": "busybox"}]}
+GPU_SERVER = {"containers": [{"name": "main", "image": "busybox", **GPUS}]}
 
 
 def batch_job(name: str = "new", *, queue: str = "user-queue", labels: Any = None, **spec: Any) -> Manifest:
@@ -29,3 +32,33 @@ def job_set(name: str = "new", *, queue: str = "user-queue", labels: Any = None,
 def replicated_job(name: str = "workers", *, labels: Any = None, pod: Manifest = POD) -> Manifest:
     template = {"metadata": {"labels": labels or {}}, "spec": pod}
     return {"name": name, "replicas": 2, "template": {"spec": {"parallelism": 2, "template": template}}}
+
+
+def leader_worker_set(
+    name: str = "new",
+    *,
+    queue: str = "user-queue",
+    labels: Any = None,
+    leader: Manifest | None = None,
+    worker: Manifest | None = None,
+    replicas: int = 2,
+    **spec: Any,
+) -> Manifest:
+    """Returns a LeaderWorkerSet of groups of two pods; these labels are on the workers."""
+    meta: Manifest = {"name": name, "namespace": NAMESPACE, "labels": {QUEUE: queue} if queue else {}}
+    group: Manifest = {
+        "size": 2,
+        "workerTemplate": {"metadata": {"labels": labels or {}}, "spec": worker or SERVER},
+    }
+    if leader is not None:
+        group["leaderTemplate"] = {"spec": leader}
+    strategy = {"maxUnavailable": 1, "maxSurge": 0, "partition": 0}
+    body = {
+        "replicas": replicas,
+        "leaderWorkerTemplate": group,
+        "rolloutStrategy": {"type": "RollingUpdate", "rollingUpdateConfiguration": strategy},
+        "startupPolicy": "LeaderCreated",
+        **spec,
+    }
+    api = "leaderworkerset.x-k8s.io/v1"
+    return {"apiVersion": api, "kind": "LeaderWorkerSet", "metadata": meta, "spec": body}

@@ -94,7 +94,10 @@ def resized(resources: dict[str, dict[str, str]]) -> Patch:
     return {"spec": {"containers": [{"name": "ray", "image": "ray", "resources": resources}]}}
 
 
-KEPT = "only KubeRay, the Job controller, the JobSet controller and Kubernetes may change its owner"
+KEPT = (
+    "only KubeRay, the Job controller, the JobSet controller, the LeaderWorkerSet controller and Kubernetes "
+    "may change its owner"
+)
 OWN_ONLY = "changes pods of its own RayCluster,"
 RUNS, STATUS, GROWS = (
     "is immutable, as quota is reserved for it",

@@ -12,7 +12,7 @@ from components.admission.policies import AdmissionPolicies, AdmissionPoliciesAr
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from tests.stacks.dry_runs import Manifest
-from tests.stacks.job_requests import batch_job, job_set
+from tests.stacks.job_requests import batch_job, job_set, leader_worker_set
 from tests.stacks.ray_requests import ADMIN, ALICE, raycluster, rayjob, rayservice, refusal
 from tests.unit.components.harness import declare
 from tools.toolchain.steps import StepError
@@ -23,6 +23,7 @@ MAKERS = {
     "RayService": rayservice,
     "Job": batch_job,
     "JobSet": job_set,
+    "LeaderWorkerSet": leader_worker_set,
 }
 WITH, WITHOUT = "team-a-secrets", "team-a-no-secrets"
 NAMESPACES = {
@@ -63,10 +64,12 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 def pod_spec(manifest: Manifest) -> dict[str, Any]:
-    """Returns the pod spec of the workers, or of a Job's or a JobSet's pods."""
+    """Returns the pod spec of the workers, or of other jobs' pods."""
     spec: dict[str, Any] = manifest["spec"]
     if "replicatedJobs" in spec:
         spec = spec["replicatedJobs"][0]["template"]["spec"]
+    if "leaderWorkerTemplate" in spec:
+        spec = {"template": spec["leaderWorkerTemplate"]["workerTemplate"]}
     cluster = spec.get("rayClusterSpec") or spec.get("rayClusterConfig") or spec
     template = (
         cluster["workerGroupSpecs"][0]["template"] if "workerGroupSpecs" in cluster else spec["template"]

@@ -12,7 +12,7 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from tests.stacks.conftest import LOCAL, wait_for_suspension
 from tests.stacks.dry_runs import Manifest
-from tests.stacks.job_requests import batch_job, job_set
+from tests.stacks.job_requests import batch_job, job_set, leader_worker_set
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,
@@ -27,12 +27,14 @@ from tests.stacks.ray_requests import (
 )
 
 POLICY_SECONDS_MAX = 15.0
+COUNT = "muster.dev/replicas"
 KINDS = {
     "RayJob": (rayjob, "spec.suspend"),
     "RayCluster": (raycluster, "spec.suspend"),
     "RayService": (rayservice, "spec.rayClusterConfig.suspend"),
     "Job": (batch_job, "spec.suspend"),
     "JobSet": (job_set, "spec.suspend"),
+    "LeaderWorkerSet": (leader_worker_set, "spec.replicas"),
 }
 
 
@@ -50,7 +52,7 @@ def older(
     changed: Path = tmp_path_factory.mktemp("older") / LOCAL.name
     changed.write_text(yaml.safe_dump(settings))
     # Policies that suspend are deleted, and policies that require suspension are created.
-    assert local_cli.select("local", changed).up().counts == {"create": 10, "delete": 8}
+    assert local_cli.select("local", changed).up().counts == {"create": 12, "delete": 10}
     try:
         for make, _ in KINDS.values():  # each kind has its own policy
             wait_until("the policies' effect", partial(is_refused, server, make), POLICY_SECONDS_MAX)
@@ -63,8 +65,11 @@ def older(
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_message_asks_for_suspension(older: Kubectl, kind: str) -> None:
     make, path = KINDS[kind]
+    fields = f"{path}: true"
+    if kind == "LeaderWorkerSet":
+        fields = f"{path}: 0 and its number in the annotation {COUNT}"
     assert refusal(older, ALICE, make()) == (
-        f"a queued {kind} starts when its queue admits it: create it with {path}: true (Kubernetes before "
+        f"a queued {kind} starts when its queue admits it: create it with {fields} (Kubernetes before "
         "1.36 can't set it for you)"
     )
 
@@ -74,6 +79,11 @@ def test_suspended_objects_are_accepted(older: Kubectl, kind: str) -> None:
     make, path = KINDS[kind]
     manifest = make()
     spec = manifest["spec"]
+    if kind == "LeaderWorkerSet":
+        manifest["metadata"]["annotations"] = {COUNT: "2"}
+        spec["replicas"] = 0
+        assert create(older, ALICE, manifest)["spec"]["replicas"] == 0
+        return
     (spec["rayClusterConfig"] if "rayClusterConfig" in path else spec)["suspend"] = True
     assert suspended(create(older, ALICE, manifest))
 

@@ -1,4 +1,4 @@
-"""Values of the charts in the Go modules of Kueue, JobSet and KAI, rendered by the real Helm.
+"""Values of the charts in the Go modules of operators, rendered by the real Helm.
 
 The chart must use every value that a stack sets: Helm ignores unknown values silently.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from components.operators import jobset, kai, kueue
+from components.operators import jobset, kai, kueue, lws
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from settings.manifests.configuration import kueue_configuration
@@ -22,6 +22,7 @@ from settings.model.operators.kai import Kai
 from settings.model.operators.kuberay import KUBERAY_COMMITS, KUBERAY_VERSION
 from settings.model.operators.kueue import KUEUE_COMMIT, KUEUE_VERSION, Kueue
 from settings.model.operators.kueue_gates import KUEUE_GATES
+from settings.model.operators.lws import LWS_COMMITS, LWS_VERSION, LeaderWorkerSet
 from settings.model.queues.devices import DeviceClassMapping
 from tests.stacks.charts import ChartFolder, Object, the
 from tools.toolchain.ensure import ensure_tools
@@ -90,6 +91,12 @@ def jobset_chart(helm: Path) -> ChartFolder:
 
 
 @pytest.fixture(scope="module")
+def lws_chart(helm: Path) -> ChartFolder:
+    module = module_directory(find_go(), "lws", "sigs.k8s.io/lws")
+    return ChartFolder(helm, module / "charts" / "lws", "lws", lws.NAMESPACE)
+
+
+@pytest.fixture(scope="module")
 def kai_chart(helm: Path) -> ChartFolder:
     module = module_directory(find_go(), "kai", KAI_MODULE)
     return ChartFolder(helm, module / "deployments" / "kai-scheduler", "kai-scheduler", kai.NAMESPACE)
@@ -144,8 +151,9 @@ def test_feature_gates_are_those_of_the_pinned_kueue() -> None:
         ),
         ("kueue", "sigs.k8s.io/kueue", KUEUE_VERSION, KUEUE_COMMIT),
         ("jobset", "sigs.k8s.io/jobset", JOBSET_VERSION, JOBSET_COMMITS[JOBSET_VERSION]),
+        ("lws", "sigs.k8s.io/lws", LWS_VERSION, LWS_COMMITS[LWS_VERSION]),
     ],
-    ids=["KubeRay", "Kueue", "JobSet"],
+    ids=["KubeRay", "Kueue", "JobSet", "LeaderWorkerSet"],
 )
 def test_the_commit_of_crds_is_that_of_the_version(tool: str, module: str, version: str, commit: str) -> None:
     """Go's module cache has the commit of each version's tag."""
@@ -169,6 +177,18 @@ def test_jobsets_chart_runs_the_image_of_the_version(jobset_chart: ChartFolder) 
     assert {9443, 8443} <= ports, "the NetworkPolicy opens these ports"
     (text,) = the(objects, "ConfigMap", "jobset-controller-config")["data"].values()
     assert yaml.safe_load(text)["clientConnection"] == {"qps": 50, "burst": 90}
+
+
+def test_the_chart_of_leader_worker_sets_runs_the_image_of_the_version(lws_chart: ChartFolder) -> None:
+    settings = LeaderWorkerSet.model_validate({"install": "helm", "replicas": 2})
+    chart_values = lws.values(settings, SYSTEM)
+    assert lws_chart.unknown(chart_values) == []
+    deployment = the(lws_chart.render(chart_values), "Deployment", "lws-controller-manager")["spec"]
+    (container,) = deployment["template"]["spec"]["containers"]
+    assert container["image"] == f"registry.k8s.io/lws/lws:v{LWS_VERSION}"
+    assert (deployment["replicas"], deployment["template"]["spec"]["nodeSelector"]) == (2, SYSTEM)
+    ports = {port["containerPort"] for port in container["ports"]}
+    assert {9443, 8443} <= ports, "the NetworkPolicy opens these ports"
 
 
 @pytest.mark.parametrize("settings", [Kueue(), EVERY_KUEUE_SETTING], ids=["as it comes", "every setting"])

@@ -1,4 +1,4 @@
-"""A real API server accepts the examples, with the CRDs of KubeRay and JobSet and stack local's policies."""
+"""A real API server accepts the examples, with the CRDs of all operators and stack local's policies."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from muster.objects.names import unqueued_label
 from sandbox.cluster.kubectl import Kubectl
 from tools.toolchain.paths import CHECKOUT
 
-KINDS = ("ray*", "job", "jobset")
+KINDS = ("ray*", "job", "jobset", "leaderworkerset")
 EXAMPLES = sorted(file for kind in KINDS for file in (CHECKOUT / "examples").glob(f"**/*.{kind}.yaml"))
 
 

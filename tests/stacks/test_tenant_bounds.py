@@ -12,11 +12,16 @@ from sandbox.cluster.processes import wait_until
 from settings.model.base import amount
 from settings.model.tenants.tenant import JOB_OBJECTS
 from tests.stacks.dry_runs import Manifest
-from tests.stacks.job_requests import batch_job, job_set
+from tests.stacks.job_requests import batch_job, job_set, leader_worker_set
 from tests.stacks.ray_requests import ADMIN, ALICE, raycluster, rayjob, rayservice, refusal, unqueued
 
 RAY = {"rayjobs.ray.io": rayjob, "rayclusters.ray.io": raycluster, "rayservices.ray.io": rayservice}
-MAKERS = {**RAY, "jobs.batch": batch_job, "jobsets.jobset.x-k8s.io": job_set}
+MAKERS = {
+    **RAY,
+    "jobs.batch": batch_job,
+    "jobsets.jobset.x-k8s.io": job_set,
+    "leaderworkersets.leaderworkerset.x-k8s.io": leader_worker_set,
+}
 IN_TEAM_A = "--namespace=team-a"
 WITHOUT_CLAIMS = "team-a-unclaimed"
 

@@ -14,11 +14,11 @@ from tools.toolchain.steps import StepError
 from tools.toolchain.tools import CrdSource, crds_for
 
 
-def ensure_crds(engine: str, *, jobsets: bool = False) -> Path:
-    """Returns a folder with the CRDs of `engine` as YAML; `jobsets`: with that of JobSets.
+def ensure_crds(engine: str, *operators: str) -> Path:
+    """Returns a folder with the CRDs of `engine` and of these operators (`jobset`, `lws`) as YAML.
 
     Raises StepError if a module is not available."""
-    sources = crds_for(engine, jobsets=jobsets)
+    sources = crds_for(engine, operators)
     digest = hashlib.sha256(repr(sources).encode())
     for wrapper in sorted({source.wrapper for source in sources}):
         digest.update((MODULES / wrapper / "go.sum").read_bytes())

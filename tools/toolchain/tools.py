@@ -1,5 +1,6 @@
 """The versions and the builds of a sandbox's tools."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 KUBERNETES = "v1.36.3"
@@ -115,6 +116,7 @@ _ALL = (
         version_args=None,
     ),
     Tool("jobset", "v0.11.0", "jobset", "sigs.k8s.io/jobset", 60, version_args=None),
+    Tool("lws", "v0.8.0", "lws", "sigs.k8s.io/lws/cmd", 60, version_args=None),
     Tool("kueue", KUEUE, "kueue", "sigs.k8s.io/kueue/cmd/kueue", 240, version_args=None),
     _kueue_performance("minimalkueue", 240),
     _kueue_performance("runner", 27),
@@ -229,12 +231,15 @@ _KAI_CRD_SOURCES = (
 )
 
 
-_JOBSET_CRDS = CrdSource("jobset", "sigs.k8s.io/jobset", "config/components/crd/bases")
+_OPERATOR_CRDS = {
+    "jobset": CrdSource("jobset", "sigs.k8s.io/jobset", "config/components/crd/bases"),
+    "lws": CrdSource("lws", "sigs.k8s.io/lws", "config/crd/bases"),
+}
 
 
-def crds_for(engine: str, *, jobsets: bool = False) -> tuple[CrdSource, ...]:
-    """Returns the CRDs that a cluster with this admission engine serves; `jobsets`: that of JobSets too."""
-    common = (*_CRD_SOURCES, _JOBSET_CRDS) if jobsets else _CRD_SOURCES
+def crds_for(engine: str, operators: Sequence[str] = ()) -> tuple[CrdSource, ...]:
+    """Returns the CRDs that a cluster with this admission engine and these operators serves."""
+    common = (*_CRD_SOURCES, *(_OPERATOR_CRDS[name] for name in operators))
     if engine == "muster":  # as the platform installs them (components/operators/kueue.py)
         return *common, replace(_KUEUE_CRDS, version="v1beta2")
     return *common, _KUEUE_CRDS, *(_KAI_CRD_SOURCES if engine == "kai" else ())

@@ -13,7 +13,7 @@ from components.admission.gangs.ownership import (
 )
 from components.admission.gangs.queue_managed_fields import queue_managed_fields
 from components.admission.gangs.requirements import requirement_variables, requirements
-from components.admission.ray import Engine, Policy, asked_by_users, requests_of, users_of
+from components.admission.ray import Engine, Policy, asked_by_users, requests_of, suspends, users_of
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.kinds import JOB_KINDS
 from muster.objects.names import QUEUE_LABEL
@@ -25,7 +25,8 @@ CHANGED = "object.spec != oldObject.spec || object.metadata.?labels != oldObject
 def queued_gangs(engine: Engine, autoscaled: bool) -> list[Policy]:
     """Returns the policies that protect queued jobs of each kind. `autoscaled`: the engine admits autoscaled
     ones."""
-    each = [policy for kind in JOB_KINDS for policy in _policies(kind, engine, autoscaled)]
+    kinds = [kind for kind in JOB_KINDS if suspends(engine, kind)]
+    each = [policy for kind in kinds for policy in _policies(kind, engine, autoscaled)]
     parts = [policy for kind in JOB_KINDS for policy in kept_parts(kind, engine)]
     return [*each, *parts, *cascading_deletions(engine)]
 

@@ -6,11 +6,12 @@ Services and other objects before it looks at the pods, and stops at the first f
 these depend on are immutable.
 """
 
+from components.admission.counted import is_suspended
 from components.admission.gangs.queue_managed_fields import RECREATE
 from components.admission.gangs.requirements import SET_BY_ADMISSION
 from components.admission.gangs.topology import ANNOTATIONS
 from components.admission.metadata import same_of_prefixes
-from components.admission.ray import any_is_true, optional
+from components.admission.ray import optional
 from components.admission.templates import head, in_group, same_in_all, same_in_groups
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.rayjob import RAY_JOB
@@ -145,7 +146,7 @@ def _same_upgrade() -> str:
 
 
 def _same_metadata(kind: JobKind) -> dict[str, str]:
-    waits, prefixes = any_is_true("oldObject", kind.suspends), kind.operator.label_prefixes
+    waits, prefixes = is_suspended(kind, "oldObject"), kind.operator.label_prefixes
     labels = [
         f'object.metadata.?labels[?"{key}"] == oldObject.metadata.?labels[?"{key}"]'
         for key in (PRIORITY_LABEL, MAX_EXEC_TIME_LABEL)

@@ -7,6 +7,7 @@ starts; and to the RayClusters that KubeRay creates for RayJobs and RayServices.
 """
 
 from components.admission.autoscaling import autoscales
+from components.admission.counted import is_suspended, number_of_groups
 from components.admission.queues import SUSPENDABLE
 from components.admission.ray import optional, queue_of, value_at
 from components.admission.templates import in_group, same_in_all
@@ -29,7 +30,7 @@ RESOURCES = (
 
 def queue_managed_fields(kind: JobKind) -> dict[str, str]:
     """Returns the rules for fields of a queued job that only its queue may change."""
-    rules = {_stays_suspended(path): _managed_by_the_queue(kind, path) for path in kind.suspends}
+    rules = _stays_suspended(kind)
     rules |= {
         f"{queue_of('object')} == {queue_of('oldObject')}": (
             f"a {kind.name} stays in the queue it was created in, or outside all queues: to change its label "
@@ -51,9 +52,15 @@ def queue_managed_fields(kind: JobKind) -> dict[str, str]:
     return rules
 
 
-def _stays_suspended(path: str) -> str:
-    new, old = (value_at(root, path, "false") for root in ("object", "oldObject"))
-    return f"{new} || !{old}"
+def _stays_suspended(kind: JobKind) -> dict[str, str]:
+    if kind.count_annotation:
+        new, old = (is_suspended(kind, root) for root in ("object", "oldObject"))
+        return {f"{new} || !{old}": _managed_by_the_queue(kind, kind.suspend)}
+    rules: dict[str, str] = {}
+    for path in kind.suspends:
+        new, old = (value_at(root, path, "false") for root in ("object", "oldObject"))
+        rules[f"{new} || !{old}"] = _managed_by_the_queue(kind, path)
+    return rules
 
 
 def _managed_by_the_queue(kind: JobKind, path: str) -> str:
@@ -81,6 +88,9 @@ def _fixed_sizes(kind: JobKind) -> dict[str, str]:
                 f"a queued, autoscaled {kind.name} keeps its worker groups and their {', '.join(LIMITS)}, "
                 f"which its queue manages: you may change replicas; for other limits, {RECREATE}"
             )
+    if kind.count_annotation:
+        new, old = (number_of_groups(kind, root) for root in ("object", "oldObject"))
+        rules[f"{new} <= {old}"] = f"{fixed}lower {kind.suspend}; for a larger gang, {RECREATE}"
     for path, default in kind.sizes.items():
         new, old = (value_at(root, path, str(default)) for root in ("object", "oldObject"))
         rules[f"{new} <= {old}"] = f"{fixed}lower {path}; for a larger gang, {RECREATE}"

@@ -5,6 +5,7 @@ pkg/controller/jobs/raycluster/raycluster_webhook.go and the schema of Workload.
 """
 
 from components.admission.autoscaling import autoscales
+from components.admission.counted import number_of_groups
 from components.admission.elastic_jobs import gates_at_creation
 from components.admission.gangs.redis_cleanup import heads_without_devices
 from components.admission.gangs.topology import topology_annotations
@@ -46,12 +47,23 @@ def _old_annotations() -> str:
 
 def requirements(kind: JobKind, engine: Engine) -> dict[str, str]:
     """Returns the rules for creations, and for updates of the fields that they read."""
-    of_pods = _pods(kind, engine) | topology_annotations() | dict(kind.rules)
+    of_pods = _pods(kind, engine) | topology_annotations() | dict(kind.rules) | _counted(kind)
     if not kind.ray_cluster:
         return of_pods | (_group_count(kind.groups, kind.name) if kind.groups is not None else {})
     assert kind.groups is not None, "a Ray cluster has worker groups"
     of_cluster = _groups(kind, kind.groups) | heads_without_devices(kind) | _without_additions(kind)
     return of_cluster | of_pods | (_job() if kind is RAY_JOB else {})
+
+
+def _counted(kind: JobKind) -> dict[str, str]:
+    if not kind.count_annotation:
+        return {}
+    return {
+        f"{number_of_groups(kind, 'object')} > 0": (
+            f"a queued {kind.name} needs quota for at least one group: set {kind.suspend}, or, if it is 0, "
+            f"the annotation {kind.count_annotation} with a number of at most 9 digits"
+        )
+    }
 
 
 def _group_count(groups: PodGroups, kind: str, others: int = 0) -> dict[str, str]:

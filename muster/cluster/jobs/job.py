@@ -90,10 +90,10 @@ class GangTemplates:
 class JobView(ABC, Generic[T]):
     """A read-only view of a job, computed from the object and, for some kinds, its dependents.
 
-    `suspend_pointers` are the JSON pointers to the fields that stop and start the job, all with one value.
-    The first one exists in all versions of the operator; the API server drops the others from objects of a
-    version without them. They are set to true or false and never removed: KubeRay does not resume a
-    RayCluster whose field was removed."""
+    `suspend_pointers` are the JSON pointers to the fields that stop and start the job, all with one value:
+    true stops it, except for kinds that override `suspension` and `resumption`. The first one exists in all
+    versions of the operator; the API server drops the others from objects of a version without them. They are
+    set and never removed: KubeRay does not resume a RayCluster whose field was removed."""
 
     kind: ClassVar[Kind[Any]]
     operator: ClassVar[Operator]
@@ -198,6 +198,27 @@ class JobView(ABC, Generic[T]):
     def pod_priority_classes(self) -> tuple[str, ...]:
         """The priority class names of the templates, empty for a template without a class."""
         return self._templates.priority_classes
+
+    def pod_labels(self, pod_set: str) -> Mapping[str, str]:
+        """Returns labels that a start adds to the template of the pod set."""
+        return {}
+
+    @property
+    def suspension(self) -> dict[str, Any]:
+        """The merge patch that suspends the job."""
+        body: dict[str, Any] = {}
+        for pointer in self.suspend_pointers:
+            *parents, last = pointer.strip("/").split("/")
+            parent = body
+            for field in parents:
+                parent = parent.setdefault(field, {})
+            parent[last] = True
+        return body
+
+    @property
+    def resumption(self) -> Mapping[str, Any]:
+        """The values that start the job, by JSON pointer."""
+        return dict.fromkeys(self.suspend_pointers, False)
 
     @property
     @abstractmethod

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from muster.cluster.jobs.job import JobView, Operator
 from muster.cluster.jobs.scaling import REPLICAS_MAX
@@ -35,6 +35,14 @@ class PodGroups:
     """Counts of pods, with their defaults. They must not grow while the job is queued."""
     frozen: tuple[str, ...] = ()
     """Further fields that must not change while the job is queued."""
+
+
+class PodController(NamedTuple):
+    """A kind of Kubernetes' own that controls pods."""
+
+    group: str
+    name: str
+    plural: str
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,8 +84,14 @@ class JobKind:
     """Templates of PersistentVolumeClaims that the operator creates; empty if it creates none."""
     optional: bool = False
     """Whether clusters may lack the kind's CustomResourceDefinition."""
+    count_annotation: str = ""
+    """The annotation with the number of groups that a job starts with, if `suspend` is a number of groups,
+    which suspends the job while it is 0. Empty for kinds whose `suspend` is true or false."""
     pod_set_of: PodSetOf | None = None
     """None if no pod is controlled by an object of this kind."""
+    pod_controller: PodController | None = None
+    """The kind of the objects, which are no jobs, that the operator creates for the pods; None if objects of
+    this kind control them."""
     objects_max: int = 5000
     """Default bound of such objects in a tenant's namespace, including finished and suspended ones."""
     endless: bool = False

@@ -7,6 +7,7 @@ from muster.cluster.jobs.batch_job import BATCH_JOB
 from muster.cluster.jobs.job import Operator
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.jobset import JOB_SET
+from muster.cluster.jobs.leaderworkerset import LEADER_WORKER_SET
 from muster.cluster.jobs.raycluster import RAY_CLUSTER
 from muster.cluster.jobs.rayjob import RAY_JOB
 from muster.cluster.jobs.rayservice import RAY_SERVICE
@@ -18,10 +19,14 @@ JOB_KINDS: tuple[JobKind, ...] = (
     RAY_SERVICE,
     BATCH_JOB,
     JOB_SET,
+    LEADER_WORKER_SET,
 )
 BY_KIND: Mapping[Kind[Any], JobKind] = {job_kind.kind: job_kind for job_kind in JOB_KINDS}
-BY_OWNER: Mapping[tuple[str, str], JobKind] = {(k.kind.group, k.kind.name): k for k in JOB_KINDS}
-"""The kinds by the group and kind of owner references."""
+BY_OWNER: Mapping[tuple[str, str], JobKind] = {
+    kind.pod_controller[:2] if kind.pod_controller else (kind.kind.group, kind.kind.name): kind
+    for kind in JOB_KINDS
+}
+"""The kinds by the group and kind of the owner references of their pods."""
 OPERATORS: Mapping[Operator, tuple[JobKind, ...]] = {
     operator: tuple(job_kind for job_kind in JOB_KINDS if job_kind.operator == operator)
     for operator in dict.fromkeys(job_kind.operator for job_kind in JOB_KINDS)

@@ -132,6 +132,20 @@ class _Target:
         return replace(self._before, metadata=metadata, spec=spec)
 
 
+def with_labels(template: PodTemplate, labels: Mapping[str, str]) -> PodTemplate:
+    """Returns the template with these labels in addition. Raises: PlacementError if it has another value."""
+    now = template.metadata.labels
+    for key, value in labels.items():
+        if now.get(key, value) != value:
+            raise PlacementError(
+                f"a pod template sets label {key}={now[key]}, but its admission needs {value}"
+            )
+    if not labels:
+        return template
+    metadata = msgspec.structs.replace(template.metadata, labels={**now, **labels})
+    return msgspec.structs.replace(template, metadata=metadata)
+
+
 def merged_template(template: Template, target: PodTemplate) -> dict[str, Any]:
     """Returns the complete template with the target's metadata and placement."""
     whole: dict[str, Any] = msgspec.json.decode(template)

@@ -10,7 +10,12 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.job_workload import has_left_queue
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.scaling import cap_operations
-from muster.cluster.jobs.templates import PlacementError, admitted_templates, place_operations
+from muster.cluster.jobs.templates import (
+    PlacementError,
+    admitted_templates,
+    place_operations,
+    with_labels,
+)
 from muster.configuration.configuration import DEFAULT, Configuration
 from muster.controller.gangs import retention
 from muster.controller.gangs.elastic_gangs import caps_at_start
@@ -94,7 +99,10 @@ def _sync_priority(workload: Workload, cluster: ClusterState) -> Iterator[Planne
 def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> Iterator[PlannedWrite]:
     """Starts the whole gang on the nodes of its admission, with a single patch."""
     try:
-        targets = admitted_templates(workload, cluster.flavors)
+        targets = {
+            name: with_labels(template, job.pod_labels(name))
+            for name, template in admitted_templates(workload, cluster.flavors).items()
+        }
         if set(targets) != {p.pod_set for p in job.pod_set_templates}:
             raise PlacementError("its pod sets changed after it was admitted")
         _check_affinity(job, targets)
@@ -107,7 +115,7 @@ def _start(workload: Workload, job: Job, cluster: ClusterState, now_ms: int) -> 
             deletion = Delete(part.kind, part.metadata.key, uid=part.metadata.uid)
             yield PlannedWrite(part.metadata.uid, deletion)
         return
-    resume = ({"op": "add", "path": pointer, "value": False} for pointer in job.suspend_pointers)
+    resume = ({"op": "add", "path": path, "value": value} for path, value in job.resumption.items())
     placement = place_operations(job.pod_set_templates, targets, start=True)
     limits = cap_operations(job.pod_set_templates, job.sizes, caps_at_start(workload))
     reported = WAIT_ANNOTATION in job.metadata.annotations

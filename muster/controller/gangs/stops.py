@@ -16,7 +16,6 @@ KubeRay (v1.6.2, v1.7.0) ignores `spec.suspend` in some states, each of which te
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.job_workload import has_left_queue, is_being_deleted
@@ -104,14 +103,7 @@ def suspend(job: Job, why: str) -> PlannedWrite:
     """Suspends the object regardless of its resource version: otherwise a tenant could prevent that by
     writing more often. A late write by a former leader causes no lasting harm, as an admitted gang that is
     suspended is started again."""
-    body: dict[str, Any] = {}
-    for pointer in job.suspend_pointers:
-        *parents, last = pointer.strip("/").split("/")
-        parent = body
-        for field in parents:
-            parent = parent.setdefault(field, {})
-        parent[last] = True
-    write = Overwrite(job.kind, job.metadata.key, body, job.metadata.uid)
+    write = Overwrite(job.kind, job.metadata.key, job.suspension, job.metadata.uid)
     return PlannedWrite(job.metadata.uid, write, (on_job(job, "Stopped", why),))
 
 

@@ -43,8 +43,10 @@ Framework = Literal[
     "trainer.kubeflow.org/trainjob",
     "workload.codeflare.dev/appwrapper",
 ]
-INTEGRATED: tuple[JobKind, ...] = tuple(kind for kind in JOB_KINDS if kind.framework in get_args(Framework))
-"""Kinds of jobs that both Muster and Kueue admit."""
+INTEGRATED: tuple[JobKind, ...] = tuple(
+    kind for kind in JOB_KINDS if kind.framework in get_args(Framework) and not kind.count_annotation
+)
+"""Kinds of jobs that both Muster and Kueue start and stop by the field that suspends them."""
 DEFAULT_FRAMEWORKS: tuple[Framework, ...] = tuple(cast(Framework, kind.framework) for kind in INTEGRATED)
 Seconds = Annotated[int, Field(ge=1)]
 Kept = Annotated[int, Field(ge=0)]  # in seconds

@@ -71,6 +71,7 @@ class Unqueued(Model):
         "RayService",
         "Job",
         "JobSet",
+        "LeaderWorkerSet",
         "Deployment",
         "StatefulSet",
         "DaemonSet",

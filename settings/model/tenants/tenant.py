@@ -87,7 +87,7 @@ class Tenant(Model):
     """Weight by which the usage of its local queues is divided, in cluster queues with
     `admissionFairSharing`; 1 if unset."""
     queue_required: bool = False
-    """Refuses Ray objects, Jobs and JobSets without a queue label, which would bypass the queues. Those that
+    """Refuses Ray objects and other jobs without a queue label, which would bypass the queues. Those that
     request accelerators need one in every tenant."""
     unqueued: tuple[Unqueued, ...] = ()
     """Objects whose pods may use accelerators outside the queues; all others are refused. The queues do not
@@ -96,14 +96,14 @@ class Tenant(Model):
     """WorkloadPriorityClasses that its jobs may use, out of `muster:admission.priorities`; all if unset.
     Pods may not have a PriorityClass of any other name."""
     group: IdentityGroup | None = None
-    """The team's group, which may run Ray, Jobs and JobSets in the namespace and read queues, workloads, pods
+    """The team's group, which may run jobs of all kinds in the namespace and read queues, workloads, pods
     and logs."""
     resource_quota: dict[QuotaKey, Quantity] = Field(default_factory=dict)
     """Hard limits of a ResourceQuota, for resources that the queues do not count or as a bound above them.
     Counts of jobs, including finished ones, have defaults: count/rayjobs.ray.io 5000,
     count/rayservices.ray.io 500, count/rayclusters.ray.io, which includes clusters of jobs and services,
-    7000, count/jobs.batch, which includes submitters of RayJobs and Jobs of JobSets, 10000, and
-    count/jobsets.jobset.x-k8s.io 5000."""
+    7000, count/jobs.batch, which includes submitters of RayJobs and Jobs of JobSets, 10000,
+    count/jobsets.jobset.x-k8s.io 5000, and count/leaderworkersets.leaderworkerset.x-k8s.io 5000."""
     storage: Quantity | None = None
     """Storage that the team may request in all by PersistentVolumeClaims, which it creates itself, and by
     ephemeral volumes; if unset, an administrator creates its claims, and pods have no ephemeral volumes

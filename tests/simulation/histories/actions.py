@@ -20,6 +20,7 @@ KINDS: dict[str, Kind[Any]] = {
         kinds.RAY_SERVICES,
         kinds.BATCH_JOBS,
         kinds.JOB_SETS,
+        kinds.LEADER_WORKER_SETS,
         kinds.WORKLOADS,
         kinds.PODS,
         kinds.POD_TEMPLATES,
@@ -34,7 +35,7 @@ KINDS: dict[str, Kind[Any]] = {
     )
 }
 RAY_KINDS = (kinds.RAY_JOBS, kinds.RAY_CLUSTERS, kinds.RAY_SERVICES)
-JOB_KINDS = (*RAY_KINDS, kinds.BATCH_JOBS, kinds.JOB_SETS)
+JOB_KINDS = (*RAY_KINDS, kinds.BATCH_JOBS, kinds.JOB_SETS, kinds.LEADER_WORKER_SETS)
 RECENT = 6  # submitted jobs that actions are about
 
 

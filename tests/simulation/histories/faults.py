@@ -19,6 +19,7 @@ WATCHED: tuple[Kind[Any], ...] = (
     kinds.RAY_CLUSTERS,
     kinds.BATCH_JOBS,
     kinds.JOB_SETS,
+    kinds.LEADER_WORKER_SETS,
     kinds.WORKLOADS,
     kinds.PODS,
     kinds.PROVISIONING_REQUESTS,

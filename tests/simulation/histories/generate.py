@@ -14,6 +14,7 @@ from tests.simulation.histories import (
     faults,
     hostile,
     job_sets,
+    leader_worker_sets,
     tenants,
     without_jobs,
 )
@@ -48,6 +49,7 @@ FAMILIES: Mapping[str, tuple[float, Mapping[str, Act]]] = {
     "elastic": (0.35, elastic.ELASTIC),
     "jobs": (0.5, batch_jobs.JOBS),
     "job sets": (0.4, job_sets.JOB_SETS),
+    "leader worker sets": (0.4, leader_worker_sets.LEADER_WORKER_SETS),
 }
 ACTIONS: Mapping[str, Act] = {name: act for _, acts in FAMILIES.values() for name, act in acts.items()}
 

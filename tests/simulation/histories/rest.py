@@ -21,6 +21,7 @@ OF_JOBS = (
     kinds.RAY_SERVICES,
     kinds.BATCH_JOBS,
     kinds.JOB_SETS,
+    kinds.LEADER_WORKER_SETS,
     kinds.WORKLOADS,
     kinds.PODS,
     kinds.POD_TEMPLATES,

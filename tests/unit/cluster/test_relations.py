@@ -11,7 +11,14 @@ from muster.cluster.relations import RELATED, Relations
 from muster.kube import kinds
 from muster.objects.jobset import JOBSET_UID_LABEL
 from muster.objects.ray import ORIGIN_LABEL
-from tests.simulation.manifests import batch_job, job_set, ray_cluster, ray_job, ray_service
+from tests.simulation.manifests import (
+    batch_job,
+    job_set,
+    leader_worker_set,
+    ray_cluster,
+    ray_job,
+    ray_service,
+)
 from tests.unit.controller.builders import (
     Body,
     controlled_by,
@@ -67,6 +74,10 @@ OBJECTS: dict[kinds.AnyKind, list[Body]] = {
         job_of_jobset("other"),
     ],
     kinds.JOB_SETS: [stored(job_set("set")), stored(job_set("set", queue=""))],
+    kinds.LEADER_WORKER_SETS: [
+        stored(leader_worker_set("server")),
+        stored(leader_worker_set("server", queue="")),
+    ],
     kinds.RAY_SERVICES: [stored(ray_service("llm")), stored(ray_service("llm", workers=3))],
     kinds.WORKLOADS: [WORKLOAD, SERVED, CHECKED, SET, workload_body(ray_job("dev"), uid="another")],
     kinds.PODS: [pod(UID), pod(UID, phase="Succeeded"), pod("another"), OF_FOREIGN, OF_SET],

@@ -15,12 +15,14 @@ from settings.model.operators.kueue import Kueue
 from tests.unit.components.harness import Declarations, declare
 
 QUEUED = {"matchExpressions": [{"key": "kueue.x-k8s.io/queue-name", "operator": "Exists"}]}
-QUEUED_KINDS = ("rayjobs", "rayclusters", "rayservices", "jobs", "jobsets")
+QUEUED_KINDS = ("rayjobs", "rayclusters", "rayservices", "jobs", "jobsets", "leaderworkersets")
+OF_MUSTER = ("leaderworkersets",)  # which Kueue admits by their pods
 ALWAYS = {
     "muster-vpa-leaves-ray-alone",
     "muster-ray-needs-a-queue",
     "muster-job-needs-a-queue",
     "muster-jobset-needs-a-queue",
+    "muster-lws-needs-a-queue",
     *(f"muster-{owner.plural}-use-accelerators-of-queues" for owner in POD_OWNERS),
     *(f"muster-{kind}-use-accelerators-of-queues" for kind in QUEUED_KINDS),
     *(f"muster-{kind}-stay-inside" for kind in ("rayjobs", "rayclusters", "rayservices")),
@@ -33,6 +35,7 @@ ALWAYS = {
     "muster-pods-of-gangs-are-kept",
     "muster-pods-of-gangs-do-not-grow",
     *(f"muster-{kind}-claim-no-quota" for kind in (*QUEUED_KINDS, "pods")),
+    "muster-statefulsets-of-leaderworkersets-claim-no-quota",
     *(f"muster-{kind}-have-allowed-priorities" for kind in QUEUED_KINDS),
 }
 GANGS = {
@@ -40,6 +43,7 @@ GANGS = {
     "muster-queued-ray-is-deleted-whole",
     "muster-queued-job-is-deleted-whole",
     "muster-queued-jobset-is-deleted-whole",
+    "muster-queued-lws-is-deleted-whole",
     "muster-jobs-of-gangs-are-deleted-with-them",
     "muster-jobs-of-gangs-are-kept",
     *(f"muster-queued-{kind}-can-be-admitted" for kind in QUEUED_KINDS),
@@ -51,7 +55,7 @@ KUEUE = {
 }
 CLEANUP = "muster-redis-cleanup-has-quota"  # it applies to KubeRay too
 OWN = {"muster-controller-makes-only-dry-runs", "muster-controller-opens-only-gates", CLEANUP}
-SUSPEND = {f"muster-suspend-queued-{word}" for word in ("ray", "rayservices", "jobs", "jobsets")}
+SUSPEND = {f"muster-suspend-queued-{word}" for word in ("ray", "rayservices", "jobs", "jobsets", *OF_MUSTER)}
 ASK = {f"muster-queued-{kind}-are-suspended" for kind in QUEUED_KINDS}
 
 
@@ -79,8 +83,13 @@ def test_the_engine_decides_which_policies_are_declared(
     """Engine kueue has no policies for Kueue's objects, as its own webhooks check them."""
     declarations = declared(engine, serves_mutating)
     annotated = {"muster-queued-autoscaled-ray-is-elastic"} if engine == "kueue" and mutating else set()
-    assert names(declarations, "MutatingAdmissionPolicy") == mutating | annotated
-    assert names(declarations, "ValidatingAdmissionPolicy") == validating | objects
+    words = ("suspend-queued-{}", "queued-{}-can-be-admitted", "queued-{}-stay-as-admitted")
+    by_field = {
+        f"muster-{word.format(kind)}" for word in (*words, "queued-{}-are-suspended") for kind in OF_MUSTER
+    }
+    unused = by_field if engine == "kueue" else set[str]()
+    assert names(declarations, "MutatingAdmissionPolicy") == (mutating - unused) | annotated
+    assert names(declarations, "ValidatingAdmissionPolicy") == (validating - unused) | objects
 
 
 ELASTIC_JOBS = "ElasticJobsViaWorkloadSlices"

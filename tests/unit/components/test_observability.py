@@ -41,8 +41,9 @@ FILTER = (
     'resource.labels.cluster_name="ray" AND resource.labels.location="us-west1-b" AND '
     '((resource.type="k8s_container" AND resource.labels.namespace_name='
     '("team-a" OR "kuberay-system" OR "muster-system")) OR '
-    '(log_id("events") AND jsonPayload.involvedObject.kind=("Job" OR "JobSet" OR "RayCluster" OR "RayJob" OR '
-    '"RayService" OR "Workload" OR "ClusterQueue" OR "LocalQueue" OR "ProvisioningRequest")))'
+    '(log_id("events") AND jsonPayload.involvedObject.kind=("Job" OR "JobSet" OR "LeaderWorkerSet" OR '
+    '"RayCluster" OR "RayJob" OR "RayService" OR "Workload" OR '
+    '"ClusterQueue" OR "LocalQueue" OR "ProvisioningRequest")))'
 )
 
 

@@ -50,6 +50,17 @@ CHARTS: dict[str, tuple[dict[str, Any], str, dict[str, Any]]] = {
             "version": "0.11.0",
         },
     ),
+    "LeaderWorkerSet": (
+        put("muster:lws", {"install": "helm"}),
+        "Release/lws",
+        {
+            "chart": "oci://registry.k8s.io/lws/charts/lws",
+            "name": "lws",
+            "namespace": "lws-system",
+            "skipCrds": True,
+            "version": "0.8.0",
+        },
+    ),
     "Kueue": (
         with_engine("kueue"),
         "Release/kueue",
@@ -112,6 +123,16 @@ INSTALLED: dict[str, tuple[str, dict[str, Any], set[str]]] = {
         {
             "Release/jobset",
             "ConfigGroup/jobset-definition",
+            "ConfigGroup/kueue-definitions",
+            "Deployment/muster-controller",
+        },
+    ),
+    "the LeaderWorkerSet controller where it is chosen": (
+        "muster",
+        {"muster:lws": {"install": "helm"}, "muster:kuberay": {"install": "existing"}},
+        {
+            "Release/lws",
+            "ConfigGroup/lws-definition",
             "ConfigGroup/kueue-definitions",
             "Deployment/muster-controller",
         },

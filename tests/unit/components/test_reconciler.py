@@ -53,6 +53,8 @@ WRITES = {
     ("delete", "batch", "jobs"),
     ("patch", "jobset.x-k8s.io", "jobsets"),
     ("update", "jobset.x-k8s.io", "jobsets/finalizers"),
+    ("patch", "leaderworkerset.x-k8s.io", "leaderworkersets"),
+    ("update", "leaderworkerset.x-k8s.io", "leaderworkersets/finalizers"),
     ("patch", "batch", "jobs/status"),
     ("update", "batch", "jobs/finalizers"),
     ("create", "", "pods"),

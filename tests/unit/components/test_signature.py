@@ -111,8 +111,14 @@ def test_a_stack_that_requires_none_leaves_the_projects_policy(
             {"install": "helm"},
             ["quay.io/kuberay/operator*", "registry.k8s.io/jobset/jobset*"],
         ),
+        ("muster:lws", {"install": "helm"}, ["quay.io/kuberay/operator*", "registry.k8s.io/lws/lws*"]),
     ],
-    ids=["an operator that is there already", "an operator from a mirror", "the JobSet controller"],
+    ids=[
+        "an operator that is there already",
+        "an operator from a mirror",
+        "the JobSet controller",
+        "the LeaderWorkerSet controller",
+    ],
 )
 def test_the_stacks_own_operators_run(key: str, value: dict[str, Any], patterns: list[str]) -> None:
     assert list(operator_patterns(parse(put(key, value), FILE))) == patterns

@@ -117,6 +117,7 @@ def test_a_team_writes_ray_objects_and_reads_the_rest() -> None:
         ("ray.io", "rayservices"),
         ("batch", "jobs"),
         ("jobset.x-k8s.io", "jobsets"),
+        ("leaderworkerset.x-k8s.io", "leaderworkersets"),
         ("", "configmaps"),
         ("", "pods/portforward"),
     }

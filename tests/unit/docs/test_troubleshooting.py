@@ -25,12 +25,13 @@ COMPOSED = {
 OTHER_WORDS = {
     "conditions and their values, phases, states of jobs and of admission checks": "BackOff BudgetUsed "
     "Complete Completed "
-    "DeactivationTarget Evicted False Finished InitializingTimeout RayClusterSuspended "
+    "Available DeactivationTarget Evicted False Finished InitializingTimeout RayClusterSuspended "
     "ReplicaFailure Running True",
     "values of fields": "Background ClusterIP DeleteNone In IdenticalPodTemplates Indexed InteractiveMode "
     "IdenticalWorkloadSchedulingRequirements Never NewCluster None Normal OnFailure Orphan Recreate "
     "RestartJobSetAndIgnoreMaxRestarts SidecarMode Warning",
-    "kinds, operators, types of the code, prefixes": "JobSet Json KubeRay Merge Metrics PriorityClass Ts "
+    "kinds, operators, types of the code, prefixes": "JobSet Json KubeRay LeaderWorkerSet Merge Metrics "
+    "PriorityClass StatefulSet Ts "
     "WatchAges WorkloadPriorityClass",
 }
 """Such words of the code that are no reasons."""

@@ -9,6 +9,7 @@ from settings.model.operators.jobset import JOBSET_VERSION
 from settings.model.operators.kai import KAI_VERSION
 from settings.model.operators.kuberay import KUBERAY_VERSION
 from settings.model.operators.kueue import KUEUE_VERSION
+from settings.model.operators.lws import LWS_VERSION
 from tests.unit.docs.markdown import BLOCK, ROOT
 from tools.toolchain.tools import KUBERNETES, TOOLS
 
@@ -20,6 +21,7 @@ PARTS = [
     "Kueue",
     "KAI",
     "JobSet",
+    "LeaderWorkerSet",
     "GPU Operator",
     "Muster itself",
     "Pulumi and the libraries",
@@ -35,6 +37,7 @@ def test_the_pinned_versions_are_those_of_the_settings_and_of_the_sandbox() -> N
         "KubeRay": KUBERAY_VERSION,
         "Kueue": KUEUE_VERSION,
         "JobSet": JOBSET_VERSION,
+        "LeaderWorkerSet": LWS_VERSION,
         "KAI Scheduler": KAI_VERSION,
         "GPU Operator": GPU_OPERATOR_VERSION,
         "Kubernetes": KUBERNETES.removeprefix("v"),
@@ -48,6 +51,7 @@ def test_the_pinned_versions_are_those_of_the_settings_and_of_the_sandbox() -> N
         ("ray-operator", KUBERAY_VERSION),
         ("kueue", KUEUE_VERSION),
         ("jobset", JOBSET_VERSION),
+        ("lws", LWS_VERSION),
         ("kai-scheduler", KAI_VERSION),
     ],
 )
@@ -63,4 +67,4 @@ def test_every_part_shows_what_to_type(part: str) -> None:
 
 @pytest.mark.parametrize("version", re.findall(r"go get \S+@v([\d.]+)", PAGE))
 def test_commands_name_a_pinned_version(version: str) -> None:
-    assert version in (KUBERAY_VERSION, KUEUE_VERSION, JOBSET_VERSION, KAI_VERSION)
+    assert version in (KUBERAY_VERSION, KUEUE_VERSION, JOBSET_VERSION, LWS_VERSION, KAI_VERSION)

@@ -138,7 +138,8 @@ BAD: dict[str, tuple[list[object], str]] = {
     "no mapping": (["RayJob"], "expected a mapping with apiVersion, kind, metadata and spec"),
     "another kind": (
         [{"apiVersion": "v1", "kind": "Pod"}],
-        "v1 Pod: expected one of Job of batch/v1; JobSet of jobset.x-k8s.io/v1alpha2; RayCluster",
+        "v1 Pod: expected one of Job of batch/v1; JobSet of jobset.x-k8s.io/v1alpha2; "
+        "LeaderWorkerSet of leaderworkerset.x-k8s.io/v1; RayCluster",
     ),
 }
 

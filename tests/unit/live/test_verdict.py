@@ -168,7 +168,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "not a job": (
         {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"}},
         "apps/v1 Deployment: expected one of Job of batch/v1; JobSet of jobset.x-k8s.io/v1alpha2; "
-        "RayCluster, RayJob, RayService of ray.io/v1",
+        "LeaderWorkerSet of leaderworkerset.x-k8s.io/v1; RayCluster, RayJob, RayService of ray.io/v1",
     ),
     "an old version": (
         {**ray_job("x"), "apiVersion": "ray.io/v1alpha1", "kind": "RayJob"},

@@ -69,17 +69,18 @@ def test_without_scenarios_a_small_quota_is_enough(running: Processes, tmp_path:
     assert Environment(running.state, "muster", edited(tmp_path, gpus=0)).settle([]) == "2 pools: system, l4"
 
 
+@pytest.mark.parametrize("name", ["jobset", "lws"])
 @pytest.mark.parametrize(("install", "runs"), [("none", False), ("existing", True)])
-def test_the_jobset_controller_runs_where_the_stack_relies_on_one(
-    tmp_path: Path, install: str, runs: bool
+def test_the_controllers_of_other_jobs_run_where_the_stack_relies_on_them(
+    tmp_path: Path, name: str, install: str, runs: bool
 ) -> None:
     content = yaml.safe_load(SOURCE.read_text())
-    content["config"]["muster:jobset"] = {"install": install}
+    content["config"][f"muster:{name}"] = {"install": install}
     source = tmp_path / SOURCE.name
     source.write_text(yaml.safe_dump(content))
     environment = Environment(RunState("mine", tmp_path), "muster", source)
     environment.settle([])
-    assert ("jobset" in environment.tool_names()) is runs
+    assert (name in environment.tool_names()) is runs
 
 
 def test_a_real_ray_needs_an_engine_that_suspends_jobs(tmp_path: Path) -> None:

@@ -22,7 +22,11 @@ from settings.load import load
 
 ROOT = Path(__file__).parents[3]
 FILES = sorted((ROOT / "examples").glob("*.ray*.yaml"))
-OTHERS = sorted(file for kind in ("job", "jobset") for file in (ROOT / "examples").glob(f"*.{kind}.yaml"))
+OTHERS = sorted(
+    file
+    for kind in ("job", "jobset", "leaderworkerset")
+    for file in (ROOT / "examples").glob(f"*.{kind}.yaml")
+)
 UNQUEUED = sorted((ROOT / "examples" / "unqueued").glob("*.yaml"))
 SHRINKS_AT = {
     "path": "shrinks-at",

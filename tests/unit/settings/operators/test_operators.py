@@ -262,6 +262,14 @@ CASES = [
         "remove `version`, or write install: helm",
     ),
     Case(
+        "a version of LeaderWorkerSet that nothing installs",
+        put("muster:lws", {"install": "existing", "version": "0.8.0"}),
+        "muster:lws.version",
+        '"0.8.0"',
+        "no value: install: existing installs nothing",
+        "remove `version`, or write install: helm",
+    ),
+    Case(
         "MIG without the GPU Operator",
         put("muster:gpuOperator", {"migStrategy": "mixed"}),
         "muster:gpuOperator.migStrategy",

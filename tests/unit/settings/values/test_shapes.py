@@ -12,8 +12,8 @@ CASES = [
         "[]",
         "a known key: gcp:project, muster:admission, muster:cluster, muster:controller, muster:environment, "
         "muster:forecast, muster:gpuOperator, muster:gpudirect, muster:jobset, muster:kai, muster:kuberay, "
-        "muster:kueue, muster:machineTypes, muster:network, muster:observability, muster:pools, "
-        "muster:queues, muster:split, muster:tenants",
+        "muster:kueue, muster:lws, muster:machineTypes, muster:network, muster:observability, "
+        "muster:pools, muster:queues, muster:split, muster:tenants",
         "did you mean muster:pools?",
     ),
     Case(

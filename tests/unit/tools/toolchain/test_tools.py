@@ -72,6 +72,7 @@ def test_build_key_changes_with_every_input_and_with_nothing_else() -> None:
 OTHER_TOOLS = {
     "helm",
     "jobset",
+    "lws",
     "kueue-minimalkueue",
     "kueue-runner",
     "pod-requests",
@@ -97,8 +98,8 @@ def test_an_engine_is_built_only_where_it_is_used() -> None:
 def test_kais_resources_are_served_only_with_kai() -> None:
     assert {source.wrapper for source in crds_for("kueue")} == {"kuberay", "kueue"}
     assert {source.wrapper for source in set(crds_for("kai")) - set(crds_for("kueue"))} == {"kai"}
-    jobsets = set(crds_for("muster", jobsets=True)) - set(crds_for("muster"))
-    assert {source.wrapper for source in jobsets} == {"jobset"}
+    others = set(crds_for("muster", ["jobset", "lws"])) - set(crds_for("muster"))
+    assert {source.wrapper for source in others} == {"jobset", "lws"}
 
 
 @pytest.mark.parametrize(
