@@ -1,9 +1,10 @@
-"""Warnings about queues and cohorts that nothing uses."""
+"""Warnings about queues, cohorts and accelerators that nothing uses."""
 
 from collections.abc import Iterator
 
 from settings.model.stack import Settings
 from settings.problems import Doubt
+from settings.rules.queues import holders
 from settings.rules.registry import doubt
 
 
@@ -32,4 +33,19 @@ def cohorts_may_be_unused(settings: Settings) -> Iterator[Doubt]:
                 ("muster:queues", "cohorts", i, "name"),
                 "no cluster queue or cohort is in it, so it shares nothing",
                 "Kueue: CohortSpec",
+            )
+
+
+@doubt("pools", "queues")
+def accelerators_may_be_unused(settings: Settings) -> Iterator[Doubt]:
+    """GPUs and TPUs are used through a quota of their flavor, and taints keep other pods off their nodes
+    (Kueue: ClusterQueueSpec.resourceGroups)."""
+    used = {flavor for holder in holders(settings) for flavor in holder.quotas}
+    for i, pool in enumerate(settings.pools):
+        if pool.accelerators and pool.flavor_name not in used:
+            yield Doubt(
+                ("muster:pools", i, "flavor" if pool.flavor else "name"),
+                f"no queue or cohort has quota of flavor {pool.flavor_name}, so no queued job runs on these "
+                f"{pool.nodes_max} nodes; add the flavor to the `quotas` of a queue, or remove the pool",
+                "Kueue: resourceGroups",
             )
