@@ -82,19 +82,19 @@ def claims_may_not_be_counted(settings: Settings) -> Iterator[Doubt]:
                 yield Doubt((*path, "deviceClaims", name, "deviceClass"), why, SOURCE)
 
 
-@rule("pools", "admission", "tenants")
-def claims_fit_on_nodes(settings: Settings) -> Iterator[Finding]:
-    """A claim is for at most the devices of one node: those of a pod are on its node (Kubernetes, dynamic
-    resource allocation)."""
+@doubt("pools", "admission", "tenants")
+def claims_may_not_fit_on_nodes(settings: Settings) -> Iterator[Doubt]:
+    """A claim is for at most the devices of one node, unless they are partitions: those of a pod are on its
+    node (Kubernetes, dynamic resource allocation)."""
     resources = {name: m.name for m in settings.admission.device_classes for name in m.device_class_names}
     for path, tenant in tenants_of(settings):
         for name, claim in tenant.device_claims.items():
             resource = resources.get(claim.device_class, "")
             most = max((int(pool.capacity.get(resource, 0)) for pool in settings.pools), default=0)
             if most and claim.count > most:
-                yield Finding(
+                yield Doubt(
                     (*path, "deviceClaims", name, "count"),
-                    f"at most {most}, the {resource} of the largest node: all devices of a pod are on one "
-                    "node (Kubernetes, dynamic resource allocation)",
-                    "lower it, or add a pool of nodes with more devices",
+                    f"nodes have at most {most} {resource}, and all devices of a pod are on one node: unless "
+                    "the class is of partitions, no pod gets them",
+                    "Kubernetes, dynamic resource allocation",
                 )

@@ -134,7 +134,6 @@ REFUSED: dict[str, tuple[Config, str]] = {
     ),
     "a weight of a root": (shared("muster:queues", "cohorts", 0, "weight", 2), "no weight: without `parent`"),
     "a weight of a queue in no cohort": (lone(weight=2), "no weight: without `cohort`"),
-    "a claim of more devices than a node has": (claiming(2), "at most 1, the nvidia.com/gpu"),
     "a budget of 100 bytes": (
         two_budgets({"resource": "memory", "hours": 100, "period": "month"}),
         "hours of bytes: 100 hours of 1 GiB are 107374182400",
@@ -199,6 +198,7 @@ WARNED: dict[str, tuple[Config, str]] = {
         "no pod may connect to the page",
     ),
     "a page that refuses its gateway": (page(namespaces=["gateway"]), "the page refuses their requests"),
+    "a claim of more devices than a node has": (claiming(2), "nodes have at most 1 nvidia.com/gpu"),
     "a recovery of a second": (
         section("muster:controller", waitForPodsReady={"timeoutSeconds": 900, "recoveryTimeoutSeconds": 1}),
         "the successor of a failed pod usually needs",
