@@ -75,7 +75,7 @@ def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -
 
 
 def as_user(name: str, admin: Kubectl, signer: Path, folder: Path) -> Kubectl:
-    """Returns kubectl with a certificate of this user, who is in no group but system:authenticated."""
+    """Returns kubectl with a certificate of this user, whose only group is system:authenticated."""
     write_certificate(signer, Identity(name), folder)
     (folder / "ca.crt").write_bytes((signer / "ca.crt").read_bytes())
     server = yaml.safe_load(admin.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
