@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path as FilePath
 from types import MappingProxyType
@@ -22,6 +23,7 @@ from settings.credentials import (
     MASKED,
     credentials_beside_config,
     encrypted_settings,
+    is_credential,
     plain_credentials,
 )
 from settings.keys import misspelt_keys, other_places, ours
@@ -112,7 +114,7 @@ def parse(
     if problems:
         raw = {**config, **json.loads(text)}
         raise SettingsError(
-            located(finding, raw, files.get(str(finding.path[0]), file)) for finding in problems
+            _unexposed(located(finding, raw, files.get(str(finding.path[0]), file))) for finding in problems
         )
     return settings
 
@@ -136,6 +138,12 @@ def _partial(sections: frozenset[str]) -> type[Settings]:
 
 def _unreadable(file: str, expected: str, remedy: str) -> SettingsError:
     return SettingsError([Problem(file, "", Nothing.NOTHING, expected, remedy)])
+
+
+def _unexposed(problem: Problem) -> Problem:
+    """Returns the problem without its value if that contains a credential, which logs of CI would keep."""
+    text = problem.value if isinstance(problem.value, str) else json.dumps(problem.value, default=str)
+    return replace(problem, value=MASKED) if is_credential(text) else problem
 
 
 def _masked(finding: Finding, file: str) -> Problem:

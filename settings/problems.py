@@ -126,6 +126,8 @@ def findings(error: ValidationError, keys_at: Mapping[Path, Iterable[str]]) -> l
 _KINDS = {
     "string_type": ("text", "put it in quotes"),
     "int_type": ("a whole number", "write it without quotes"),
+    "float_type": ("a number", "write it without quotes"),
+    "finite_number": ("a finite number", "write a number"),
     "bool_type": ("true or false", "write one of them, without quotes"),
     "tuple_type": ("a list", "begin each entry with `-`"),
     "dict_type": ("a mapping", "write `key: value` lines under it"),
@@ -156,8 +158,12 @@ def _finding(error: ErrorDetails, known_keys: Iterable[str]) -> Finding:
             return Finding((*place, "kind"), "a value: this key is required", "add `kind`")
         case "greater_than_equal":
             return Finding(place, f"{context['ge']} or more", "raise it")
+        case "greater_than":
+            return Finding(place, f"more than {context['gt']}", "raise it")
         case "less_than_equal":
             return Finding(place, f"{context['le']} or less", "lower it")
+        case "string_too_short":
+            return Finding(place, "a text that is not empty", "write one, or remove the key")
         case "too_short":
             return Finding(place, "at least one entry", "add one")
         case "too_long":

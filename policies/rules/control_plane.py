@@ -86,6 +86,17 @@ def insecure_bindings_are_refused(cluster: Resource) -> Iterator[str]:
         yield from must_be(cluster, f"rbacBindingConfig.enableInsecureBindingSystem{group}", False)
 
 
+@resource_rule(
+    "muster-no-anonymous-requests",
+    CLUSTER,
+    source="GKE API: AnonymousAuthenticationConfig",
+    severity="high",
+)
+def no_anonymous_requests(cluster: Resource) -> Iterator[str]:
+    """The API server answers no requests without credentials but health checks, which RBAC could extend."""
+    return must_not_be(cluster, "anonymousAuthenticationConfig.mode", "ENABLED")
+
+
 @resource_rule("cis-gke-5.8.2-google-groups", CLUSTER, source="CIS GKE 1.9, 5.8.2", severity="medium")
 def google_groups(cluster: Resource) -> Iterator[str]:
     """RBAC may name Google groups, so that a user that leaves a team loses the team's permissions."""

@@ -15,6 +15,7 @@ PROJECT_ID = re.compile(PROJECT)
 # Resource Manager, "Requirements for labels".
 # Google Cloud sets labels with the prefix goog itself ("Create and manage cluster labels").
 LABEL_KEY = re.compile(r"(?!goog)[a-z][-_a-z0-9]{0,62}")
+LABELS_MAX = 64  # of a resource
 LABEL_VALUE = re.compile(r"[-_a-z0-9]{0,63}")
 KMS_KEY = re.compile(
     rf"projects/{PROJECT}/locations/(?P<location>[a-z0-9-]+)/keyRings/[\w-]{{1,63}}/cryptoKeys/[\w-]{{1,63}}"

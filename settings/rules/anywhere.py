@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from settings.credentials import CREDENTIAL
+from settings.credentials import is_credential
 from settings.model.stack import Settings
 from settings.problems import Finding, Path
 from settings.rules.registry import rule
@@ -56,9 +56,10 @@ def credentials_are_kept_elsewhere(settings: Settings) -> Iterator[Finding]:
     """No value is a token, key or password: stack files are in version control, and labels are visible to
     everyone that may list resources (Resource Manager, "Requirements for labels")."""
     for path, value in values(settings):
-        if isinstance(value, str) and (CREDENTIAL.search(value) or _secret_label(path, value)):
+        a_key = bool(path) and is_credential(str(path[-1]))
+        if a_key or (isinstance(value, str) and (is_credential(value) or _secret_label(path, value))):
             yield Finding(
-                path,
+                path[:-1] if a_key else path,
                 "no credential: stack files are in version control, and labels are visible to all readers "
                 "of the project",
                 "remove it, revoke the credential, and keep its successor in a Secret or in Secret Manager",

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from muster.cluster.jobs.added_containers import SUBMITTER_RESOURCES
 from settings.model.base import amount
 from settings.model.pools.pool import Pool
 from settings.model.queues.queue import ClusterQueue
 from settings.model.stack import Settings
+from settings.model.tenants.limits import Limits
 from settings.model.tenants.tenant import STORAGE, Tenant
 from settings.problems import Doubt, Finding, Path, did_you_mean
 from settings.proof.gangs import smallest_gang
@@ -17,6 +19,15 @@ from settings.rules.tenants import tenants_of
 ASCENDING = ("min", "defaultRequest", "default", "max")
 VENDORS = ("nvidia.com/", "google.com/")
 PARTITIONED = "nvidia.com/mig-"
+# Objects that KubeRay creates before pods start, by their resource in a ResourceQuota: the least number.
+CREATED_BY_KUBERAY = {
+    "services": (1, "the Service of each head"),
+    "configmaps": (1, "the certificates of the API server, which Kubernetes puts into each namespace"),
+}
+CREATED_FOR_RAYJOBS = {
+    "rayclusters.ray.io": (1, "the RayCluster of each RayJob"),
+    "jobs.batch": (1, "the Job that submits each RayJob"),
+}
 
 
 @rule("tenants")
@@ -116,6 +127,53 @@ def quotas_let_all_pods_in(settings: Settings) -> Iterator[Finding]:
                     "gang that they admit starts only partially",
                     "raise it, or remove it",
                 )
+
+
+@rule("tenants")
+def quotas_let_created_objects_in(settings: Settings) -> Iterator[Finding]:
+    """A ResourceQuota leaves room for the objects that KubeRay and the stack create in the namespace: without
+    them, Ray objects hold quota of their queue and never start (KubeRay, ray-operator/controllers/ray)."""
+    for path, tenant in tenants_of(settings):
+        created = dict(CREATED_BY_KUBERAY)
+        if tenant.ray_auth:
+            created["secrets"] = (1, "the tokens of Ray clusters")
+        if tenant.checkpoints or tenant.storage:
+            created["persistentvolumeclaims"] = (1, "claims of `checkpoints` and `storage`")
+        if amount(tenant.resource_quota.get("count/rayjobs.ray.io", "1")):
+            created |= CREATED_FOR_RAYJOBS
+        for resource, (least, objects) in created.items():
+            for key in (resource, f"count/{resource}"):
+                hard = tenant.resource_quota.get(key)
+                if hard is not None and amount(hard) < least:
+                    yield Finding(
+                        (*path, "resourceQuota", key),
+                        f"at least {least}, for {objects}: without them no Ray object starts (KubeRay)",
+                        "raise it, or remove it",
+                    )
+
+
+@doubt("tenants")
+def submitters_may_be_refused(settings: Settings) -> Iterator[Doubt]:
+    """A LimitRange lets in the submitter that KubeRay adds to a RayJob, unless each job configures its own
+    (KubeRay, common/job.go: GetDefaultSubmitterTemplate; Kubernetes, LimitRange)."""
+    for path, tenant in tenants_of(settings):
+        bounds = tenant.limits or Limits()
+        for resource in ("cpu", "memory"):
+            requests, limits = (SUBMITTER_RESOURCES[key][resource] for key in ("requests", "limits"))
+            least, most = bounds.min.get(resource), bounds.max.get(resource)
+            if least is not None and amount(least) > amount(requests):
+                yield _refuses((*path, "limits", "min", resource), f"requests {requests} of {resource}")
+            if most is not None and amount(most) < amount(limits):
+                yield _refuses((*path, "limits", "max", resource), f"has a limit of {limits} of {resource}")
+
+
+def _refuses(path: Path, why: str) -> Doubt:
+    return Doubt(
+        path,
+        f"the submitter that KubeRay adds to a RayJob {why}: Kubernetes refuses its pod, and the job does "
+        "not end, unless it has a `submitterPodTemplate`",
+        "KubeRay, GetDefaultSubmitterTemplate",
+    )
 
 
 def _flavors_of(tenant: Tenant, settings: Settings) -> Iterator[tuple[ClusterQueue, Pool]]:

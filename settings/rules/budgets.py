@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from settings.model.base import amount
+from settings.model.pools.allocatable import GIB
 from settings.model.queues.budget import DAYS_MAX, Budget
 from settings.model.queues.queue import ClusterQueue, Cohort
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, Path, did_you_mean
+from settings.rules.quantities import BYTES
 from settings.rules.queues import counted_resources
 from settings.rules.registry import doubt, rule
 
@@ -106,6 +108,19 @@ def budgets_of_a_period_are_unique(settings: Settings) -> Iterator[Finding]:
             taken.add(key)
 
 
+@rule("queues")
+def budgets_of_memory_are_in_bytes(settings: Settings) -> Iterator[Finding]:
+    """Memory and storage are counted in bytes, so a budget of them has at least the hours of 1 GiB
+    (docs/budgets.md)."""
+    for path, budget in _budgets(settings):
+        if budget.resource in BYTES and 0 < budget.hours < GIB:
+            yield Finding(
+                (*path, "hours"),
+                f"hours of bytes: {budget.hours} hours of 1 GiB are {budget.hours * GIB}",
+                "write that, or choose another resource",
+            )
+
+
 @doubt("pools", "queues")
 def budgets_may_be_out_of_reach(settings: Settings) -> Iterator[Doubt]:
     """A budget of more hours than all devices of the stack have in its period is never used up
@@ -125,3 +140,44 @@ def budgets_may_be_out_of_reach(settings: Settings) -> Iterator[Doubt]:
                 "hours in this period, so the budget is never used up",
                 "docs/budgets.md",
             )
+
+
+@doubt("queues")
+def budgets_may_be_covered(settings: Settings) -> Iterator[Doubt]:
+    """A budget has no effect if a hard one that counts the same hours, of the queue or of a cohort above it,
+    allows no more in at least the same time: that one is used up first (docs/budgets.md)."""
+    parents = {cohort.name: cohort.parent for cohort in settings.queues.cohorts}
+    owners = {owner.name: owner for _, owner in _owners(settings) if isinstance(owner, Cohort)}
+    for path, owner in _owners(settings):
+        above = [owner]
+        name = owner.parent if isinstance(owner, Cohort) else owner.cohort
+        while name in owners and owners[name] not in above:
+            above.append(owners[name])
+            name = parents[name]
+        for j, budget in enumerate(owner.budgets):
+            for holder in above:
+                covering = [b for b in holder.budgets if b is not budget and _covers(b, budget)]
+                if covering:
+                    yield Doubt(
+                        (*path, j, "hours"),
+                        f"it has no effect, as the budget of {covering[0].hours} hours a "
+                        f"{covering[0].period} of {holder.name} is used up before",
+                        "docs/budgets.md",
+                    )
+                    break
+
+
+def _covers(wide: Budget, narrow: Budget) -> bool:
+    """Returns whether the wide budget, if it is hard, is used up no later than the narrow one."""
+    calendar = {"day", "week", "month"}
+    longer = wide.period == narrow.period and wide.days == narrow.days
+    if {wide.period, narrow.period} <= calendar:
+        longer = DAYS[wide.period] >= DAYS[narrow.period]
+    return (
+        wide.enforcement == "hard"
+        and wide.resource == narrow.resource
+        and wide.flavor in (None, narrow.flavor)
+        and longer
+        and not wide.carry_over
+        and (wide.hours, wide.flavor or "") <= (narrow.hours, narrow.flavor or "")
+    )

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from settings.model.foundation.cluster import Gke
 from settings.model.signature import matches
 from settings.model.stack import Settings
-from settings.problems import Finding
-from settings.rules.registry import rule
+from settings.problems import Doubt, Finding
+from settings.rules.registry import doubt, rule
 
 
 @rule("admission", "controller")
@@ -106,3 +106,21 @@ def journal_has_a_place(settings: Settings) -> Iterator[Finding]:
             "no value: the cluster's csiDrivers do not include gcs-fuse, which mounts buckets",
             "add gcs-fuse to muster:cluster.csiDrivers, or remove `journal`",
         )
+
+
+@doubt("controller")
+def page_may_be_out_of_reach(settings: Settings) -> Iterator[Doubt]:
+    """A gateway reaches the page from a namespace that may connect to it, under a host name that the page
+    accepts: each needs the other (docs/page.md)."""
+    page = settings.controller.page if settings.controller is not None else None
+    if page is None or bool(page.host_names) == bool(page.namespaces):
+        return
+    key, why = (
+        ("hostNames", "no pod may connect to the page, as `namespaces` is empty: add the gateway's namespace")
+        if page.host_names
+        else (
+            "namespaces",
+            "the page refuses their requests, as `hostNames` is empty: add the gateway's names",
+        )
+    )
+    yield Doubt(("muster:controller", "page", key), why, "docs/page.md")

@@ -80,3 +80,21 @@ def claims_may_not_be_counted(settings: Settings) -> Iterator[Doubt]:
                     "claim are in muster:tenants[].unqueued"
                 )
                 yield Doubt((*path, "deviceClaims", name, "deviceClass"), why, SOURCE)
+
+
+@doubt("pools", "admission", "tenants")
+def claims_may_not_fit_on_nodes(settings: Settings) -> Iterator[Doubt]:
+    """A claim is for at most the devices of one node, unless they are partitions: those of a pod are on its
+    node (Kubernetes, dynamic resource allocation)."""
+    resources = {name: m.name for m in settings.admission.device_classes for name in m.device_class_names}
+    for path, tenant in tenants_of(settings):
+        for name, claim in tenant.device_claims.items():
+            resource = resources.get(claim.device_class, "")
+            most = max((int(pool.capacity.get(resource, 0)) for pool in settings.pools), default=0)
+            if most and claim.count > most:
+                yield Doubt(
+                    (*path, "deviceClaims", name, "count"),
+                    f"nodes have at most {most} {resource}, and all devices of a pod are on one node: unless "
+                    "the class is of partitions, no pod gets them",
+                    "Kubernetes, dynamic resource allocation",
+                )

@@ -115,3 +115,18 @@ def trace_may_be_missing(settings: Settings) -> Iterator[Doubt]:
             "the folder of Pulumi.yaml has no such file: forecasts of this stack fail until it exists",
             "docs/forecast.md",
         )
+
+
+@doubt("pools", "forecast")
+def prices_may_be_unused(settings: Settings) -> Iterator[Doubt]:
+    """Prices are of accelerators, by the way in which their pool gets its nodes (docs/forecast.md)."""
+    prices, pools = settings.forecast.prices, {pool.flavor_name: pool for pool in settings.pools}
+    for flavor, price in prices.accelerator_hour.items() if prices else ():
+        pool, path = pools.get(flavor), ("muster:forecast", "prices", "acceleratorHour", flavor)
+        if pool is not None and not pool.accelerators:
+            yield Doubt(
+                path, f"pool {pool.name} has no accelerators, so it costs nothing", "docs/forecast.md"
+            )
+        elif pool is not None and isinstance(price, dict) and pool.provisioning not in price:
+            why = f"pool {pool.name} is {pool.provisioning}, for which there is no price: it costs nothing"
+            yield Doubt(path, why, "docs/forecast.md")

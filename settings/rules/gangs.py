@@ -118,17 +118,19 @@ def nodes_may_end_too_soon(settings: Settings) -> Iterator[Doubt]:
 
 @doubt("admission", "queues")
 def rayjobs_may_not_fit(settings: Settings) -> Iterator[Doubt]:
-    """A queue that cannot borrow has CPUs for a head, a worker and the submitter that KubeRay adds (KubeRay,
-    common/job.go: GetDefaultSubmitterTemplate)."""
+    """A queue that cannot borrow has CPUs and memory for a head, a worker and the submitter that KubeRay adds
+    (KubeRay, common/job.go: GetDefaultSubmitterTemplate)."""
     for i, queue in enumerate(settings.queues.cluster_queues):
-        cpus = [amount(quotas["cpu"].nominal) for quotas in queue.quotas.values() if "cpu" in quotas]
-        submitter = SUBMITTER_RESOURCES["requests"]["cpu"]
-        if cpus and queue.cohort is None and sum(cpus) < amount(submitter) + 2 * amount(LEAST["cpu"]):
-            yield Doubt(
-                ("muster:queues", "clusterQueues", i, "quotas"),
-                f"no RayJob fits: its submitter alone requests {submitter} of CPU, next to head and worker",
-                "KubeRay, GetDefaultSubmitterTemplate",
-            )
+        for resource, least in LEAST.items():
+            nominal = [amount(q[resource].nominal) for q in queue.quotas.values() if resource in q]
+            submitter = SUBMITTER_RESOURCES["requests"][resource]
+            if nominal and queue.cohort is None and sum(nominal) < amount(submitter) + 2 * amount(least):
+                yield Doubt(
+                    ("muster:queues", "clusterQueues", i, "quotas"),
+                    f"no RayJob fits: its submitter alone requests {submitter} of {resource}, next to head "
+                    "and worker",
+                    "KubeRay, GetDefaultSubmitterTemplate",
+                )
 
 
 @doubt("pools", "queues")
@@ -185,7 +187,15 @@ def pods_may_not_be_ready_in_time(settings: Settings) -> Iterator[Doubt]:
     key, section = engine_section(settings) or ("", None)
     if section is None or section.wait_for_pods_ready is None:
         return
-    timeout_s, least_s = section.wait_for_pods_ready.timeout_seconds, USUAL.start_up_s
+    waits = section.wait_for_pods_ready
+    timeout_s, least_s = waits.timeout_seconds, USUAL.start_up_s
+    if waits.recovery_timeout_seconds is not None and waits.recovery_timeout_seconds < USUAL.start_up_s:
+        yield Doubt(
+            (key, "waitForPodsReady", "recoveryTimeoutSeconds"),
+            f"the successor of a failed pod usually needs {USUAL.start_up_s:g} seconds until it is ready: "
+            "the gang would be evicted before",
+            "docs/forecast.md, assumptions",
+        )
     if any(not pool.queued and not (pool.nodes and pool.nodes.min) for pool in settings.pools):
         least_s += USUAL.scale_up_s
     if timeout_s < least_s:

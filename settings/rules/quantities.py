@@ -14,14 +14,16 @@ LEAST_BYTES = 1024**2
 CORES = re.compile(r"-?[0-9.]+m?")
 # Sections with amounts, and the keys of amounts that are not the resource's name.
 AMOUNTS_IN = (
+    "muster:pools",
     "muster:queues",
     "muster:tenants",
     "muster:controller",
     "muster:kuberay",
+    "muster:jobset",
     "muster:kueue",
     "muster:kai",
 )
-HOLDERS = {"quotas", "resourceQuota", "limits", "resources"}
+HOLDERS = {"quotas", "resourceQuota", "limits", "resources", "daemonSets"}
 QUOTA_KEYS = ("nominal", "borrowingLimit", "lendingLimit")
 
 Amount = tuple[Path, str, str]
@@ -65,6 +67,7 @@ def _bytes(quantity: str) -> str:
 def _amounts(settings: Settings) -> Iterator[Amount]:
     """Yields all amounts of the stack file: path, resource and quantity."""
     for path, value in values(settings):
-        if isinstance(value, str) and path[0] in AMOUNTS_IN and not HOLDERS.isdisjoint(path[1:-1]):
+        held = not HOLDERS.isdisjoint(path[1:-1]) or path[-1:] == ("storage",)
+        if isinstance(value, str) and path[0] in AMOUNTS_IN and held:
             resource = path[-2] if path[-1] in QUOTA_KEYS else path[-1]
             yield path, str(resource).removeprefix("requests.").removeprefix("limits."), value

@@ -5,6 +5,8 @@ Keys that only some engines support are refused with the others, because they wo
 
 from collections.abc import Iterator
 
+from muster.objects.names import KUEUE_GROUP
+from settings.manifests.specs import CHECK
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, Path, did_you_mean
 from settings.rules.engines import engine_section
@@ -141,6 +143,12 @@ def checks_are_known(settings: Settings) -> Iterator[Finding]:
     yield from unique(
         ((("muster:queues", "checks", i, "name"), name) for i, name in enumerate(names)), "check name"
     )
+    if CHECK in names:
+        yield Finding(
+            ("muster:queues", "checks", names.index(CHECK), "name"),
+            f"another name than {CHECK}, that of the stack's own check of queued pools",
+            "rename it",
+        )
     for i, queue in enumerate(settings.queues.cluster_queues):
         for check, flavors in queue.checks.items():
             path: Path = ("muster:queues", "clusterQueues", i, "checks", check)
@@ -153,3 +161,57 @@ def checks_are_known(settings: Settings) -> Iterator[Finding]:
                         "a flavor in which this queue has quota (Kueue)",
                         did_you_mean(flavor, queue.quotas),
                     )
+
+
+@rule("admission", "queues")
+def checks_have_a_controller(settings: Settings) -> Iterator[Finding]:
+    """Checks that Kueue's own controllers decide need engine kueue: without them, the check stays Pending
+    and no gang starts (Kueue: pkg/controller/admissionchecks)."""
+    for i, check in enumerate(settings.queues.checks):
+        if check.controller.startswith(f"{KUEUE_GROUP}/") and settings.admission.engine != "kueue":
+            yield Finding(
+                ("muster:queues", "checks", i, "controller"),
+                f"a controller of your own: with engine {settings.admission.engine}, nothing decides checks "
+                "of Kueue's controllers",
+                "remove the check, or choose engine: kueue",
+            )
+
+
+@doubt("admission", "queues")
+def thresholds_may_bound_nothing(settings: Settings) -> Iterator[Doubt]:
+    """A `maxPriorityThreshold` is among the priorities: below all of them nothing is preempted to borrow, and
+    from the highest one on it bounds nothing (Kueue: BorrowWithinCohort.maxPriorityThreshold). Gangs without
+    a class have priority 0."""
+    values = {0, *settings.admission.priorities.values()}
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        borrows = queue.preemption.borrow_within_cohort
+        threshold = borrows.max_priority_threshold if borrows else None
+        if threshold is None or min(values) <= threshold < max(values):
+            continue
+        effect = "no gang may be preempted" if threshold < min(values) else "it bounds nothing"
+        yield Doubt(
+            ("muster:queues", "clusterQueues", i, "preemption", "borrowWithinCohort", "maxPriorityThreshold"),
+            f"priorities are from {min(values)} to {max(values)}: with this threshold, {effect}",
+            "Kueue: BorrowWithinCohort.maxPriorityThreshold",
+        )
+
+
+@rule("kueue", "admission", "controller", "queues")
+def roots_have_no_weight(settings: Settings) -> Iterator[Finding]:
+    """A weight scales a share among the members of a cohort: a cohort without `parent` and a queue without
+    `cohort` have none (Kueue: FairSharing.weight). With engine kai they share the cluster."""
+    _, section = engine_section(settings) or ("", None)
+    if section is None or section.fair_sharing is None:
+        return
+    roots = {
+        "cohorts": [cohort.weight if cohort.parent is None else None for cohort in settings.queues.cohorts],
+        "clusterQueues": [q.weight if q.cohort is None else None for q in settings.queues.cluster_queues],
+    }
+    for key, above in (("cohorts", "parent"), ("clusterQueues", "cohort")):
+        for i, weight in enumerate(roots[key]):
+            if weight is not None:
+                yield Finding(
+                    ("muster:queues", key, i, "weight"),
+                    f"no weight: without `{above}` it shares nothing with others (Kueue)",
+                    f"remove it, or add `{above}`",
+                )

@@ -15,6 +15,8 @@ from settings.rules.registry import rule
 OWN_NAMESPACES = ("default", *OPERATORS)
 OWN_PREFIXES = ("kube-", "gke-", "gmp-")
 OLDEST_WITH_TOKENS = (1, 5, 1)
+# Drivers whose StorageClasses create volumes (GKE, storage overview).
+CLAIM_DRIVERS = {"persistent-disk", "filestore", "lustre"}
 
 
 def tenants_of(settings: Settings) -> Iterator[tuple[Path, Tenant]]:
@@ -69,6 +71,10 @@ def tenants_share_no_names(settings: Settings) -> Iterator[Finding]:
     """Buckets, Google service accounts and hosts are unique in the project or in all of Google Cloud (Cloud
     Storage, bucket names; IAM: accountId)."""
     by_kind: dict[str, list[tuple[Path, str]]] = {"bucket": [], "Google service account": [], "host": []}
+    journal = settings.controller.journal if settings.controller else None
+    if journal and journal.existing_bucket:
+        existing: Path = ("muster:controller", "journal", "existingBucket")
+        by_kind["bucket"].append((existing, journal.existing_bucket))
     for kind, path, name in chosen_names(settings):
         by_kind[kind].append((path, name))
     for kind, named in by_kind.items():
@@ -117,6 +123,12 @@ def _suits_gke(tenant: Tenant, cluster: Gke, path: Path) -> Iterator[Finding]:
             (*path, "checkpoints"),
             "no value: the cluster's csiDrivers do not include gcs-fuse, which mounts buckets",
             "add gcs-fuse to muster:cluster.csiDrivers, or remove `checkpoints`",
+        )
+    if tenant.storage and not CLAIM_DRIVERS.intersection(cluster.csi_drivers):
+        yield Finding(
+            (*path, "storage"),
+            "no value: the cluster's csiDrivers include none that provides volumes for claims",
+            f"add {' or '.join(sorted(CLAIM_DRIVERS))} to muster:cluster.csiDrivers, or remove `storage`",
         )
     if tenant.serving and not cluster.gateway_api:
         yield Finding(

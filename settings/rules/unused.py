@@ -1,9 +1,12 @@
-"""Warnings about queues and cohorts that nothing uses."""
+"""Warnings about what nothing uses: queues, cohorts, accelerators, checks, and keys of pools."""
 
 from collections.abc import Iterator
 
+from pydantic.alias_generators import to_camel
+
 from settings.model.stack import Settings
 from settings.problems import Doubt
+from settings.rules.queues import holders
 from settings.rules.registry import doubt
 
 
@@ -33,3 +36,88 @@ def cohorts_may_be_unused(settings: Settings) -> Iterator[Doubt]:
                 "no cluster queue or cohort is in it, so it shares nothing",
                 "Kueue: CohortSpec",
             )
+
+
+@doubt("pools", "queues")
+def accelerators_may_be_unused(settings: Settings) -> Iterator[Doubt]:
+    """GPUs and TPUs are used through a quota of their flavor, and taints keep other pods off their nodes
+    (Kueue: ClusterQueueSpec.resourceGroups)."""
+    used = {flavor for holder in holders(settings) for flavor in holder.quotas}
+    for i, pool in enumerate(settings.pools):
+        if pool.accelerators and pool.flavor_name not in used:
+            yield Doubt(
+                ("muster:pools", i, "flavor" if pool.flavor else "name"),
+                f"no queue or cohort has quota of flavor {pool.flavor_name}, so no queued job runs on these "
+                f"{pool.nodes_max} nodes; add the flavor to the `quotas` of a queue, or remove the pool",
+                "Kueue: resourceGroups",
+            )
+
+
+@doubt("queues")
+def checks_may_be_unused(settings: Settings) -> Iterator[Doubt]:
+    """An admission check delays gangs of the cluster queues that name it, and no others (Kueue:
+    ClusterQueueSpec.admissionChecksStrategy)."""
+    used = {name for queue in settings.queues.cluster_queues for name in queue.checks}
+    for i, check in enumerate(settings.queues.checks):
+        if check.name not in used:
+            yield Doubt(
+                ("muster:queues", "checks", i, "name"),
+                "no cluster queue's `checks` name it, so it delays no gang",
+                "Kueue: ClusterQueueSpec.admissionChecksStrategy",
+            )
+
+
+@doubt("pools", "admission")
+def queued_provisioning_may_be_unused(settings: Settings) -> Iterator[Doubt]:
+    """Requests are made for nodes of queued pools only (GKE, queued provisioning)."""
+    admission = settings.admission
+    configured = admission.engine != "kai" and "queued_provisioning" in admission.model_fields_set
+    if configured and not any(pool.queued for pool in settings.pools):
+        yield Doubt(
+            ("muster:admission", "queuedProvisioning"),
+            "no pool has `provisioning: queued`, so it has no effect",
+            "GKE, queued provisioning",
+        )
+
+
+@doubt("network", "pools")
+def ranges_of_gpu_traffic_may_be_unused(settings: Settings) -> Iterator[Doubt]:
+    """The range of GPU traffic is that of pools with `gpudirect` (GKE, GPUDirect)."""
+    configured = settings.network and "gpu_traffic" in settings.network.model_fields_set
+    if configured and not any(pool.gpu_networks for pool in settings.pools):
+        yield Doubt(
+            ("muster:network", "gpuTraffic"),
+            "no pool has `gpudirect: tcpx` or tcpxo, so no network has this range",
+            "GKE, Maximize GPU network bandwidth in Standard mode clusters",
+        )
+
+
+# Keys that only a node pool that the stack creates has; other keys describe nodes to quotas.
+CREATED_WITH = (
+    "upgrade",
+    "maintenance_exclusion",
+    "secondary_boot_disks",
+    "image_streaming",
+    "fast_socket",
+    "service_account",
+    "secure_boot",
+    "confidential_nodes",
+    "kubelet",
+    "resource_manager_tags",
+)
+
+
+@doubt("cluster", "pools")
+def keys_of_existing_pools_may_be_unused(settings: Settings) -> Iterator[Doubt]:
+    """The stack changes no pool that is already in the cluster: it declares the flavor of its nodes only (GKE
+    API: NodePool)."""
+    for i, pool in enumerate(settings.pools):
+        if pool.existing or settings.place is None:
+            for key in CREATED_WITH:
+                if key in pool.model_fields_set:
+                    yield Doubt(
+                        ("muster:pools", i, to_camel(key)),
+                        "the pool is in the cluster already, and the stack does not change it: set this "
+                        "where the pool is created",
+                        "GKE API: NodePool",
+                    )

@@ -148,7 +148,7 @@ def commands(workflow: str) -> set[str]:
 
 
 def test_every_workflow_runs_again_from_a_fresh_clone(runner: Runner) -> None:
-    (live,), (deploy,) = commands("preview.yaml"), commands("deploy.yaml")
+    (live,), (deploy,) = commands("preview.yaml"), commands("environment.yaml")
     (refreshed,) = commands("drift.yaml") - {"drift"}
     # Pull requests are also previewed before the first deployment.
     for command in (live, live, deploy, deploy, refreshed, refreshed, live):
@@ -159,7 +159,7 @@ def test_every_workflow_runs_again_from_a_fresh_clone(runner: Runner) -> None:
 
 def test_a_merge_applies_the_plan_of_its_pull_request(runner: Runner) -> None:
     """The files of the merge are those of the pull request; another change is not what was reviewed."""
-    (live,), (deploy,) = commands("preview.yaml"), commands("deploy.yaml")
+    (live,), (deploy,) = commands("preview.yaml"), commands("environment.yaml")
     runner.job(live, "save")
     assert "created" in runner.job(deploy, "apply")
 
@@ -174,7 +174,7 @@ def test_a_merge_applies_the_plan_of_its_pull_request(runner: Runner) -> None:
 
 
 def test_a_program_that_does_more_than_its_plan_is_stopped(runner: Runner) -> None:
-    (live,), (deploy,) = commands("preview.yaml"), commands("deploy.yaml")
+    (live,), (deploy,) = commands("preview.yaml"), commands("environment.yaml")
     (runner.origin / "__main__.py").write_text(
         PROGRAM
         + "import os\nif os.environ.get('MORE'):\n    pulumi.ComponentResource('test:index:Thing', 'more')\n"

@@ -10,58 +10,14 @@ import yaml
 
 from components.tenants.deployer import RULES
 from preview.joined import assume_joined
-from preview.plan import ResourceChange
-from preview.pulumi_cli import Outcome, PulumiCli, Stack
-from preview.resources.pretence import VARIABLE
+from preview.pulumi_cli import Outcome
 from preview.split_state import planned, split_state
-from settings.model.split import PARTS, SECTIONS_OF, SPLIT, Part
-from settings.model.stack import Settings
-from tests.stacks.conftest import STAND_INS
+from settings.model.split import PARTS, Part
+from tests.stacks.split_checkouts import Checkout, Config, changed, write_stacks
 from tools.toolchain.paths import CHECKOUT
 
 PROD = CHECKOUT / "stacks" / "Pulumi.prod.yaml"
 THREE: dict[Part, str] = {part: f"prod-{part}" for part in PARTS}
-SHARED = {"gcp:project", "muster:environment"}
-Config = dict[str, Any]
-
-
-def write_stacks(folder: Path, config: Config, stacks: Mapping[Part, str]) -> None:
-    """Writes the sections of a stack file into the files of these stacks."""
-    for stack in stacks.values():
-        sections = {s for part in PARTS if stacks[part] == stack for s in SECTIONS_OF[part]}
-        keys = {str(Settings.model_fields[section].alias) for section in sections} | SHARED
-        own = {key: value for key, value in config.items() if key in keys} | {SPLIT: dict(stacks)}
-        (folder / f"Pulumi.{stack}.yaml").write_text(yaml.safe_dump({"config": own}))
-
-
-class Checkout:
-    """A checkout with the stack files of a split platform."""
-
-    def __init__(self, folder: Path, pulumi: Path) -> None:
-        self.stacks = folder / "project" / "stacks"
-        self.stacks.mkdir(parents=True)
-        for entry in CHECKOUT.iterdir():
-            if entry.name not in ("stacks", ".git"):
-                (self.stacks.parent / entry.name).symlink_to(entry)
-        self._pulumi, self._folder = pulumi, folder
-        self.cli = self.fresh_cli("run")
-
-    def fresh_cli(self, name: str) -> PulumiCli:
-        """Returns a CLI with an empty backend."""
-        env = {VARIABLE: "1"}
-        project = self.stacks.parent
-        return PulumiCli(self._pulumi, self._folder / name, env=env, project=project, choices=STAND_INS)
-
-    def file(self, stack: str) -> Path:
-        return self.stacks / f"Pulumi.{stack}.yaml"
-
-    def select(self, stack: str) -> Stack:
-        return self.cli.select(stack, self.file(stack))
-
-    def assume(self, stack: str, plan: Path) -> Outcome:
-        outcome = self.select(stack).preview(plan=plan, policies=True)
-        self.select(stack).assume(plan)
-        return outcome
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +152,7 @@ def test_a_state_is_split_without_a_change(checkout: Checkout, unsplit: Outcome,
     two: dict[Part, str] = {"foundation": "prod", "cluster": "prod", "tenants": "teams"}
     state = checkout.select("prod").exported()
     write_stacks(checkout.stacks, config, two)
-    empty = checkout.fresh_cli("empty")
+    empty = checkout.cli_of("empty")
     assume_joined(empty, checkout.file("teams"))
     plans = {name: planned(empty, name, checkout.file(name)) for name in ("prod", "teams")}
     for stack, part in split_state(state, plans).items():
@@ -210,9 +166,3 @@ def test_a_state_is_split_without_a_change(checkout: Checkout, unsplit: Outcome,
         changes = changed(checkout.select(stack).preview())
         # The kubeconfig comes from the other stack; the cluster's ID is the same.
         assert {(c.op, c.type) for c in changes} <= {("update", "pulumi:providers:kubernetes")}
-
-
-def changed(outcome: Outcome) -> list[ResourceChange]:
-    return [
-        c for c in outcome.changes if c.op not in ("same", "read") and c.type != "pulumi:providers:pulumi"
-    ]

@@ -22,6 +22,7 @@ from settings.model.foundation.node_defaults import NodeDefaults
 from settings.model.foundation.place import Autopilot, GkePlace
 from settings.model.foundation.secret_manager import SecretManager
 from settings.model.google_cloud import (
+    LABELS_MAX,
     NETWORK,
     PROJECT,
     ExistingNetwork,
@@ -116,7 +117,7 @@ class Gke(Model):
     """Minimum version; GKE upgrades the cluster according to its channel."""
     maintenance: Maintenance | None = None
     """Times at which GKE may upgrade and repair the cluster; any time if unset."""
-    labels: dict[GoogleLabelKey, GoogleLabelValue] = Field(default_factory=dict)
+    labels: dict[GoogleLabelKey, GoogleLabelValue] = Field(default_factory=dict, max_length=LABELS_MAX)
     """Labels of the cluster's Google Cloud resources, for cost allocation."""
     deletion_protection: bool = True
     """Makes GKE and Pulumi refuse to delete the cluster, its pools and network, and tenants' namespaces and

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from settings.model.base import DnsLabel, Model, refuse
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.place import Autopilot, GkePlace
-from settings.model.google_cloud import GoogleLabelKey, GoogleLabelValue
+from settings.model.google_cloud import LABELS_MAX, GoogleLabelKey, GoogleLabelValue
 from settings.model.regions import Location, Zone
 
 
@@ -22,7 +22,7 @@ class Joined(Model):
     """The cluster's region, or its zone."""
     zones: tuple[Zone, ...] = ()
     """Zones of the nodes. Regional cluster: all zones (none: GKE chose); zonal cluster: additional ones."""
-    labels: dict[GoogleLabelKey, GoogleLabelValue] = Field(default_factory=dict)
+    labels: dict[GoogleLabelKey, GoogleLabelValue] = Field(default_factory=dict, max_length=LABELS_MAX)
     """Labels of the stack's Google Cloud resources, for cost allocation."""
     deletion_protection: bool = True
     """Makes GKE and Pulumi refuse to delete the stack's node pools, and tenants' namespaces and buckets."""

@@ -26,9 +26,19 @@ def _cidr(text: str) -> str:
     return text
 
 
+def _free_name(name: str) -> str:
+    if name == "default":
+        refuse(
+            "another name: Google Cloud creates a network `default` with each project (VPC)",
+            "rename it, or remove muster:network to use that network",
+        )
+    return name
+
+
 NetworkName = Annotated[
     str,
     matching(NETWORK_NAME, "1 to 48 of a-z, 0-9 and '-', from a letter on, no '-' at the end", "rename it"),
+    AfterValidator(_free_name),
     Doc("network name"),
 ]
 Cidr = Annotated[str, AfterValidator(_cidr), Doc("address range")]

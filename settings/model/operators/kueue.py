@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal, Self, cast, get_args
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.kinds import JOB_KINDS
-from settings.model.base import Model, Quantity, ResourceName, refuse_bound_below_base
+from settings.model.base import Model, Quantity, ResourceName, refuse, refuse_bound_below_base
 from settings.model.operators.shared import (
     ApiClient,
     ChartImage,
@@ -132,6 +132,17 @@ class Transformation(Model):
     counted at all."""
 
 
+def _without_the_systems(labels: dict[str, str]) -> dict[str, str]:
+    name = labels.get("kubernetes.io/metadata.name")
+    if name in ("kube-system", "kueue-system"):
+        refuse(
+            f"labels of other namespaces than {name}, with which Kueue does not start (Kueue: pkg/config, "
+            "validateNamespaceSelector)",
+            "write the label of the tenants' namespaces, muster.dev/tenant: true",
+        )
+    return labels
+
+
 class Kueue(Model):
     """Kueue's API, and with engine `kueue` its controller."""
 
@@ -164,7 +175,9 @@ class Kueue(Model):
     """Prefixes of resource names that are not counted against quota."""
     transformations: tuple[Transformation, ...] = ()
     """Resources that are counted as others, such as MIG partitions as memory of GPUs."""
-    managed_namespaces: dict[LabelKey, LabelValue] = Field(default_factory=dict)
+    managed_namespaces: Annotated[dict[LabelKey, LabelValue], AfterValidator(_without_the_systems)] = Field(
+        default_factory=dict
+    )
     """Labels of the namespaces whose Pods, Deployments and StatefulSets Kueue manages; if unset, of all
     namespaces. Jobs with a queue's label are managed everywhere."""
     feature_gates: dict[FeatureGate, bool] = Field(default_factory=dict)

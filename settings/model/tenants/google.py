@@ -44,11 +44,21 @@ def _member(member: str) -> str:
     return member
 
 
+# Top-level domains outside of the public DNS (IANA, special-use domain names; internal: ICANN).
+LOCAL_DOMAINS = {"alt", "example", "internal", "invalid", "local", "localhost", "onion", "test"}
+
+
 def _host(host: str) -> str:
     if not DNS_SUBDOMAIN.fullmatch(host) or host.rpartition(".")[2].isdecimal() or "." not in host:
         refuse(
             "a fully qualified host name, for which a certificate can be issued",
             "write it as in your DNS, such as models.example.com",
+        )
+    if host.rpartition(".")[2] in LOCAL_DOMAINS or host.endswith(".home.arpa"):
+        refuse(
+            "a host name of the public DNS, for which a certificate can be issued (IANA, special-use domain "
+            "names)",
+            "choose a host in a domain of your own",
         )
     return host
 
@@ -137,13 +147,25 @@ class Iap(Model):
     """OAuth client; if unset, Google's, which admits browser users of your organization only."""
 
 
+ServiceName = Annotated[
+    str,
+    matching(
+        re.compile(r"[a-z]([-a-z0-9]{0,45}[a-z0-9])?"),
+        "the name of a RayService: 1 to 47 of a-z, 0-9 and '-', from a letter on, no '-' at the end "
+        "(KubeRay, MaxRayServiceNameLength)",
+        "rename the RayService",
+    ),
+    Doc("RayService"),
+]
+
+
 class Serving(Model):
     """Exposes each RayService under its own hosts, by HTTPS through a Gateway and Identity-Aware Proxy.
 
     Without it they are not reachable from outside: Ray Serve has no authentication.
     """
 
-    hosts: Annotated[dict[Host, DnsLabel], Field(min_length=1)]
+    hosts: Annotated[dict[Host, ServiceName], Field(min_length=1)]
     """The RayService behind each host; point each host's DNS record to the Gateway's address."""
     iap: Iap
     """Access by Identity-Aware Proxy."""

@@ -98,15 +98,39 @@ def _extended(resource: str) -> bool:
 
 
 QuotaKey = Annotated[str, AfterValidator(_quota_key), Doc("resource of a quota")]
-Amounts = dict[ResourceName, Quantity]
+
+
+def _container_resource(name: str) -> str:
+    if "/" not in name and name not in BOUNDED and not name.startswith("hugepages-"):
+        refuse(
+            f"a resource of containers: {', '.join(BOUNDED)} or a device (Kubernetes, LimitRange)",
+            "write `resourceQuota` to bound the namespace as a whole",
+        )
+    return name
+
+
+Amounts = dict[Annotated[ResourceName, AfterValidator(_container_resource)], Quantity]
+
+
+def _without_devices(amounts: Amounts) -> Amounts:
+    for name in amounts:
+        if "/" in name:
+            refuse(
+                f"no {name}: every container would get devices, also those of heads and submitters",
+                "remove it, and request devices in the pods that use them",
+            )
+    return amounts
+
+
+Defaults = Annotated[Amounts, AfterValidator(_without_devices)]
 
 
 class Limits(Model):
     """A LimitRange: bounds and defaults of the namespace's containers."""
 
-    default: Amounts = Field(default_factory=dict)
+    default: Defaults = Field(default_factory=dict)
     """Default limits of a container."""
-    default_request: Amounts = Field(default_factory=dict)
+    default_request: Defaults = Field(default_factory=dict)
     """Default requests of a container."""
     min: Amounts = Field(default_factory=dict)
     """Minimum requests of a container."""

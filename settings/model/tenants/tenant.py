@@ -1,10 +1,11 @@
 """Tenants: teams' namespaces, their local queues, permissions, limits and network access."""
 
 import re
+from ipaddress import IPv4Network
 from math import ceil
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
 from muster.cluster.jobs.kinds import JOB_KINDS
@@ -16,7 +17,7 @@ from muster.objects.names import (
     TENANT_LABEL,
     unqueued_label,
 )
-from settings.model.base import DnsLabel, DnsSubdomain, Model, Quantity, amount, matching
+from settings.model.base import DnsLabel, DnsSubdomain, Model, Quantity, amount, matching, refuse
 from settings.model.foundation.network import Cidr
 from settings.model.queues.queue import Weight
 from settings.model.tenants.google import CLAIM_SIZE, Checkpoints, Identity, Serving
@@ -52,10 +53,20 @@ IdentityGroup = Annotated[
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 
+def _reachable(cidr: str) -> str:
+    network = IPv4Network(cidr)
+    if network.is_loopback or network.is_link_local or network.is_multicast:
+        refuse(
+            "a range that pods reach by TCP: no loopback, link-local or multicast addresses (RFC 6890)",
+            "remove it; the metadata server is always allowed",
+        )
+    return cidr
+
+
 class Destination(Model):
     """A range of addresses that pods may connect to by TCP."""
 
-    cidr: Cidr
+    cidr: Annotated[Cidr, AfterValidator(_reachable)]
     """The range, such as 10.20.0.5/32 for a single address."""
     ports: tuple[Port, ...] = ()
     """Allowed ports (none: all)."""

@@ -135,9 +135,9 @@ def test_jobs_without_a_reviewer_use_no_environment_of_pull_requests() -> None:
     used = {where: job["with"]["environment"] for where, name, job in calls() if name == "pulumi.yaml"}
     stack = "${{ matrix.stack }}"
     assert used == {
-        "deploy.yaml: dev": stack,
-        "deploy.yaml: staging": stack,
-        "deploy.yaml: prod": stack,
+        "environment.yaml: first": stack,
+        "environment.yaml: second": stack,
+        "environment.yaml: third": stack,
         "drift.yaml: check": f"drift-{stack}",
         "drift.yaml: objects": f"drift-{stack}",
         "preview.yaml: live": f"preview-{stack}",
@@ -159,18 +159,23 @@ def test_workflows_are_called_with_their_inputs() -> None:
 def test_no_workflow_names_a_stack() -> None:
     """The jobs read the stacks from the folder; the environments dev, staging and prod only order them."""
     listed = {
-        where: (re.findall(r"outputs\.(\w+)", job["strategy"]["matrix"]["stack"]), job["with"]["stack"])
+        where: (job["strategy"]["matrix"]["stack"], job["with"]["stack"])
         for where, name, job in calls()
         if name == "pulumi.yaml"
     }
     assert {stack for _, stack in listed.values()} == {"${{ matrix.stack }}"}
-    assert {where: output for where, ([output], _) in listed.items()} == {
-        "deploy.yaml: dev": "dev",
-        "deploy.yaml: staging": "staging",
-        "deploy.yaml: prod": "prod",
-        "drift.yaml: check": "all",
-        "drift.yaml: objects": "all",
-        "preview.yaml: live": "all",
+    everything = "${{ fromJSON(needs.stacks.outputs.all) }}"
+    assert {where: matrix for where, (matrix, _) in listed.items()} == {
+        "environment.yaml: first": "${{ fromJSON(inputs.stacks)[0] }}",
+        "environment.yaml: second": "${{ fromJSON(inputs.stacks)[1] }}",
+        "environment.yaml: third": "${{ fromJSON(inputs.stacks)[2] }}",
+        "drift.yaml: check": everything,
+        "drift.yaml: objects": everything,
+        "preview.yaml: live": everything,
+    }
+    assert {where: job["with"]["stacks"] for where, name, job in calls() if name == "environment.yaml"} == {
+        f"deploy.yaml: {name}": f"${{{{ needs.stacks.outputs.{name} }}}}"
+        for name in ("dev", "staging", "prod")
     }
 
 
@@ -201,9 +206,9 @@ def test_stacks_are_listed_by_their_environment(tmp_path: Path) -> None:
     assert list_stacks(tmp_path, FOLDER) == (
         0,
         {
-            "dev": ["dev", "research"],
-            "staging": ["eu"],
-            "prod": ["prod"],
+            "dev": [["dev", "research"], [], []],
+            "staging": [["eu"], [], []],
+            "prod": [["prod"], [], []],
             "all": ["dev", "eu", "prod", "research"],
         },
     )
@@ -211,7 +216,44 @@ def test_stacks_are_listed_by_their_environment(tmp_path: Path) -> None:
 
 def test_a_folder_may_have_no_stack_of_an_environment(tmp_path: Path) -> None:
     _, listed = list_stacks(tmp_path, {"prod": FOLDER["prod"]})
-    assert listed == {"dev": [], "staging": [], "prod": ["prod"], "all": ["prod"]}
+    none: list[list[str]] = [[], [], []]
+    assert listed == {"dev": none, "staging": none, "prod": [["prod"], [], []], "all": ["prod"]}
+
+
+ENV = "config:\n  muster:environment: dev\n"
+IN_ONE_LINE = f"{ENV}  muster:split: {{foundation: base, 'cluster': base, tenants: \"teams\"}}\n"
+IN_LINES = f"{ENV}  muster:split:\n    foundation: net\n    cluster: ops # operators\n    tenants: ops\n"
+SPLITS: dict[str, tuple[dict[str, str], list[list[str]]]] = {
+    "the example": (
+        {
+            file.stem.removeprefix("Pulumi."): file.read_text()
+            for file in (CHECKOUT / "examples/split").iterdir()
+        },
+        [["research-foundation"], ["research-cluster"], ["research-tenants"]],
+    ),
+    "two stacks, in one line": (
+        {"teams": IN_ONE_LINE, "base": f"{IN_ONE_LINE}  muster:cluster: {{kind: gke}}\n"},
+        [["base"], [], ["teams"]],
+    ),
+    "two stacks, before a key whose name is a part": (
+        {"net": IN_LINES, "ops": f"{IN_LINES}  muster:cluster:\n    name: net\n", "dev": ENV},
+        [["dev", "net"], ["ops"], []],
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "order"), SPLITS.values(), ids=SPLITS)
+def test_parts_of_a_platform_are_deployed_after_those_that_they_use(
+    tmp_path: Path, files: dict[str, str], order: list[list[str]]
+) -> None:
+    _, listed = list_stacks(tmp_path, files)
+    assert listed["dev"] == order
+    assert sorted(listed["all"]) == sorted(files)
+
+
+def test_an_environment_deploys_one_list_after_the_other() -> None:
+    order = {name: job.get("needs") for name, job in jobs(GITOPS / "github" / "environment.yaml").items()}
+    assert order == {"first": None, "second": "first", "third": ["first", "second"]}
 
 
 def test_a_stack_whose_name_is_a_command_is_refused(tmp_path: Path) -> None:
@@ -222,9 +264,9 @@ def test_merges_apply_saved_plans_and_manual_runs_do_not() -> None:
     plans = {where: job["with"]["plan"] for where, name, job in calls() if name == "pulumi.yaml"}
     applied = "${{ github.event_name == 'push' && 'apply' || 'none' }}"
     assert plans == {
-        "deploy.yaml: dev": applied,
-        "deploy.yaml: staging": applied,
-        "deploy.yaml: prod": applied,
+        "environment.yaml: first": applied,
+        "environment.yaml: second": applied,
+        "environment.yaml: third": applied,
         "drift.yaml: check": "none",
         "drift.yaml: objects": "none",
         "preview.yaml: live": "save",

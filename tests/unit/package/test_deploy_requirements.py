@@ -50,5 +50,21 @@ def test_the_lock_is_enough_to_deploy(command: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_every_direct_requirement_is_imported() -> None:
+    """By one of the commands; others would only take space and time."""
+    direct = re.findall(r"(?m)^([A-Za-z0-9-]+)", (LOCK.with_suffix(".in")).read_text())
+    modules = {
+        name: {
+            module
+            for module, packages in packages_distributions().items()
+            if name.lower() in {package.lower().replace("_", "-") for package in packages}
+        }
+        for name in direct
+    }
+    done = imported(f"{'; '.join(COMMANDS.values())}; print(*sys.modules)")
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert [name for name, of in modules.items() if not of & loaded] == []
+
+
 def test_a_package_that_is_not_in_the_lock_cannot_be_imported() -> None:
     assert "ModuleNotFoundError: hypothesis" in imported("import hypothesis").stderr

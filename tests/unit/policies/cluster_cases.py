@@ -150,6 +150,13 @@ CASES: tuple[Case, ...] = (
         cluster(enableLegacyAbac=True),
         "ray: remove enableLegacyAbac: it is true",
     ),
+    passes(control_plane.no_anonymous_requests, "GKE's default", cluster()),
+    fails(
+        control_plane.no_anonymous_requests,
+        "all requests",
+        cluster(anonymousAuthenticationConfig={"mode": "ENABLED"}),
+        'ray: remove anonymousAuthenticationConfig.mode: it is "ENABLED"',
+    ),
     passes(control_plane.insecure_bindings_are_refused, "both refused", cluster()),
     fails(
         control_plane.insecure_bindings_are_refused,

@@ -1,6 +1,7 @@
 """A valid stack, and functions that change it."""
 
 from copy import deepcopy
+from math import prod
 from typing import Any, NamedTuple
 
 import pytest
@@ -87,6 +88,21 @@ def with_pool(pool: dict[str, Any], **cluster: Any) -> dict[str, Any]:
         "muster:cluster": {**GOOD["muster:cluster"], **cluster},
         "muster:network": {"name": "ray"},
     }
+
+
+def using(config: dict[str, Any]) -> dict[str, Any]:
+    """Returns the stack with a quota of each accelerated pool that team-a has none of: a slice or a node."""
+    config = deepcopy(config)
+    quotas = config["muster:queues"]["clusterQueues"][0]["quotas"]
+    for pool in config["muster:pools"]:
+        if "gpu" in pool:
+            devices = {"nvidia.com/gpu": pool["gpu"]["count"]}
+        elif "tpu" in pool:
+            devices = {"google.com/tpu": prod(map(int, pool["tpu"]["topology"].split("x")))}
+        else:
+            continue
+        quotas.setdefault(pool["name"], {"cpu": 1, "memory": "1Gi", **devices})
+    return config
 
 
 def with_engine(name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from settings.facts.tables import FOLDER, Table, table
 from settings.load import parse, warnings
 from settings.model.pools.machines import MACHINES
 from settings.model.regions import ZONES
-from tests.unit.settings.builders import FILE, GOOD, Case, put, refusal, with_pool
+from tests.unit.settings.builders import FILE, GOOD, Case, put, refusal, using, with_pool
 from tests.unit.settings.pools.builders import CPU, FLEX, GPU, MORE, SLICES, V6E
 
 TABLES = [table(file.stem) for file in sorted(FOLDER.glob("*.toml"))]
@@ -24,7 +24,7 @@ def in_region(region: str, pool: dict[str, Any], **cluster: Any) -> dict[str, An
     """Returns a stack with a regional cluster there, without L4s, and with this pool in addition."""
     config = put("muster:pools", 1, {"name": "more", **pool})
     config["muster:queues"]["clusterQueues"][0]["quotas"] = {"cpu": {"cpu": 8, "memory": "32Gi"}}
-    return config | {
+    return using(config) | {
         "muster:cluster": {**GOOD["muster:cluster"], "location": region, **cluster},
         "muster:network": {"name": "ray"},
     }

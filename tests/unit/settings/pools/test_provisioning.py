@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from settings.load import parse, warnings
-from tests.unit.settings.builders import FILE, L4, ONLY_L4, put, refusal, with_pool
+from tests.unit.settings.builders import FILE, L4, ONLY_L4, put, refusal, using, with_pool
 from tests.unit.settings.pools.builders import (
     B200,
     CPU,
@@ -291,8 +291,8 @@ def test_stack_that_keeps_a_provisioning_rule_is_accepted(rule: Rule) -> None:
 
 
 def in_tokyo(pool: dict[str, Any]) -> dict[str, Any]:
-    """Returns the valid stack with this pool, in a zone with L4s and with v6e TPUs for flex-start."""
-    return with_pool(pool, location="asia-northeast1-b")
+    """Returns the valid stack with this pool, used, in a zone with L4s and with v6e TPUs for flex-start."""
+    return using(with_pool(pool, location="asia-northeast1-b"))
 
 
 def test_user_is_warned_where_sources_disagree() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from settings.load import parse, warnings
-from tests.unit.settings.builders import EXISTING, FILE, GOOD, TEAM_A, Case, put, refusal, with_pool
+from tests.unit.settings.builders import EXISTING, FILE, GOOD, TEAM_A, Case, put, refusal, using, with_pool
 from tests.unit.settings.pools.builders import GPU, SLICES
 
 QUOTAS = "muster:queues.clusterQueues[0].quotas"
@@ -25,6 +25,7 @@ def with_slices(chips: int, **more: Any) -> dict[str, Any]:
     config = with_pool(tpu, location="us-central1")
     quotas = {
         "cpu": {"cpu": 4, "memory": "16Gi"},
+        "l4": {"cpu": 4, "memory": "16Gi", "nvidia.com/gpu": 1},
         "more": {"cpu": 700, "memory": "2000Gi", "google.com/tpu": chips},
     }
     config["muster:queues"] = {"clusterQueues": [{"name": "team-a", "quotas": quotas}]}
@@ -129,7 +130,7 @@ WARNED = {
         "requests for these nodes are for 604800 seconds",
     ),
     "flex-start nodes with waitForPodsReady": (
-        with_pool({**GPU, "provisioning": "flex-start"})
+        using(with_pool({**GPU, "provisioning": "flex-start"}))
         | {"muster:controller": {**GOOD["muster:controller"], "waitForPodsReady": {"timeoutSeconds": 300}}},
         "muster:pools[2].provisioning",
         "flex-start nodes may take hours, but muster:controller.waitForPodsReady evicts a gang whose pods "

@@ -1,6 +1,7 @@
 """Credentials anywhere in a stack file, and encrypted values."""
 
 import json
+from base64 import b64encode, urlsafe_b64encode
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,39 @@ PLAIN: dict[str, tuple[str, object, str]] = {
     "an API key": ("datadog:apiKey", "abc", "datadog:apiKey"),
     "a private key, by its format": ("acme:tls", {"pem": PRIVATE_KEY}, "acme:tls.pem"),
     "a token, by its format": ("acme:notes", ["x", TOKEN], "acme:notes[1]"),
+    "a password in a URL": ("acme:db", "postgres://ray:hunter2@db.example.com/x", "acme:db"),
+    "a password in a URL without a user": ("acme:redis", "redis://:hunter2@10.0.0.1:6379", "acme:redis"),
+    "a private key in base64": ("acme:x", b64encode(f"{PRIVATE_KEY}\nMIIE".encode()).decode(), "acme:x"),
+    "a token in base64 for URLs": (
+        "acme:x",
+        urlsafe_b64encode(f">>>???{TOKEN}".encode()).decode().rstrip("="),
+        "acme:x",
+    ),
+    "a key of PuTTY": ("acme:x", "PuTTY-User-Key-File-3: ssh-ed25519", "acme:x"),
+    "a header of requests": ("acme:http", {"x": "Bearer abcdef1234567890"}, "acme:http.x"),
+    "basic authentication": ("acme:http", {"Authorization": "Basic dXNlcjpw"}, "acme:http.Authorization"),
+    "a variable of a container": (
+        "acme:env",
+        [{"name": "REGION", "value": "x"}, {"name": "DB_PASSWORD", "value": "hunter2"}],
+        "acme:env[1].value",
+    ),
+    "a variable of a shell": ("acme:env", ["DB_PASSWORD=hunter2"], "acme:env[0]"),
+    "a value of a chart": ("acme:set", ["auth.password=hunter2"], "acme:set[0]"),
+    "a connection string": ("acme:db", "Server=x;User Id=a;Password=hunter2;", "acme:db"),
+    "a password that is a number": ("acme:db", {"password": 12345678}, "acme:db.password"),
+    "a short name of a password": ("acme:db", {"pwd": "hunter2"}, "acme:db.pwd"),
+    "a key that signs": ("acme:x", {"signingKey": "hunter2"}, "acme:x.signingKey"),
+    "a web hook": ("acme:hook", "https://hooks.slack.com/" + "services/T0/B0/X", "acme:hook"),
+    "a token of npm": ("acme:x", "npm_" + "a1" * 18, "acme:x"),
+    "a token of Vault": ("acme:x", "hvs." + "a1" * 12, "acme:x"),
+    "a login of a registry": ("acme:x", '{"auths": {"x": {"auth": "dXNlcjpw"}}}', "acme:x"),
+    "a key file as a mapping": ("acme:sa", {"private_key": "abc"}, "acme:sa.private_key"),
+    "a token as a key": ("acme:x", {TOKEN: "x"}, "acme:x"),
+    "a kubeconfig as a mapping": (
+        "kubernetes:kubeconfig",
+        {"users": [{"user": {"client-key-data": "abc"}}]},
+        "kubernetes:kubeconfig.users[0].user.client-key-data",
+    ),
     "a kubeconfig with a token": (
         "kubernetes:kubeconfig",
         "users: [{user: {token: abc}}]",
@@ -38,6 +72,14 @@ ACCEPTED: dict[str, tuple[str, object]] = {
     "no value": ("github:token", ""),
     "a region": ("gcp:region", "us-west1"),
     "a name that contains the word": ("acme:tokenizer", "bpe"),
+    "a URL with a port": ("acme:proxy", "https://proxy.example.com:8080/@x"),
+    "a URL with a user": ("acme:repo", "ssh://git@example.com:22/acme.git"),
+    "a variable of a container without a secret": ("acme:env", [{"name": "REGION", "value": "us"}]),
+    "an encrypted variable of a container": ("acme:env", [{"name": "TOKEN", "value": ENCRYPTED}]),
+    "a public key": ("acme:x", "-----BEGIN " + "PUBLIC KEY-----"),
+    "a digest": ("acme:image", "sha256:" + "0a" * 32),
+    "a switch": ("acme:x", {"token": True}),
+    "bypass": ("acme:x", {"bypass": "10.0.0.0/8"}),
 }
 
 
@@ -64,6 +106,25 @@ def test_other_values_are_accepted(key: str, value: object) -> None:
 
 def test_a_value_that_the_engine_decrypted_is_accepted() -> None:
     parse(put("gcp:accessToken", "abc"), FILE, secret=["gcp:accessToken"])
+
+
+@pytest.mark.parametrize(
+    ("config", "path"),
+    [
+        (put("muster:forecast", {"trace": "https://u:hunter2@example.com/t.csv"}), "muster:forecast.trace"),
+        (
+            put("muster:cluster", "authorizedNetworks", {TOKEN: "10.0.0.0/8"}),
+            "muster:cluster.authorizedNetworks",
+        ),
+    ],
+    ids=["a URL", "a key"],
+)
+def test_credentials_in_settings_are_refused_and_not_repeated(config: dict[str, Any], path: str) -> None:
+    assert problem(config) == path
+    with pytest.raises(SettingsError) as refused:
+        parse(config, FILE)
+    assert TOKEN not in str(refused.value)
+    assert "hunter2" not in str(refused.value)
 
 
 @pytest.mark.parametrize("value", [ENCRYPTED, {"a": [ENCRYPTED]}])

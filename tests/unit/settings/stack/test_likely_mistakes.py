@@ -17,6 +17,10 @@ WARNED: dict[str, tuple[dict[str, Any], str]] = {
         put("muster:queues", "clusterQueues", 1, {"name": "idle", "quotas": {"cpu": {"cpu": 1}}}),
         "no tenant's `queues` name it",
     ),
+    "GPUs that no queue has quota of": (
+        put(*TEAM_A, "quotas", "l4", None),
+        "no queue or cohort has quota of flavor l4, so no queued job runs on these 10 nodes",
+    ),
     "an empty cohort": (put("muster:queues", "cohorts", 1, {"name": "idle"}), "so it shares nothing"),
     "a budget beyond all devices": (
         put(*TEAM_A, "budgets", [{**GPU_HOURS, "hours": 100_000}]),
@@ -87,6 +91,13 @@ def test_likely_mistakes_are_warned_of(config: dict[str, Any], why: str) -> None
 
 
 QUIET: dict[str, dict[str, Any]] = {
+    "GPUs that only a cohort has quota of": {
+        **GOOD,
+        "muster:queues": {
+            **put(*TEAM_A, "quotas", "l4", {"cpu": 0, "memory": 0, "nvidia.com/gpu": 0})["muster:queues"],
+            "cohorts": [{"name": "ml", "quotas": {"l4": {"cpu": 16, "memory": "64Gi", "nvidia.com/gpu": 4}}}],
+        },
+    },
     "a quota of limits with defaults": tenant(
         resourceQuota={"limits.cpu": 100}, limits={"default": {"cpu": 1}}
     ),
