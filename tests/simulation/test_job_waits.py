@@ -76,7 +76,7 @@ def test_a_reason_that_became_untrue_is_replaced_within_ten_seconds(seed: int) -
         second = sim.submit(ray_job("second", seconds=600))
         await sim.until(lambda: is_told(sim, second), "the second waits")
         third = sim.submit(ray_job("third"))
-        behind = f"waits behind {sim.workload(second)['metadata']['namespace']}/"
+        behind = "waits behind team-a/rayjob-second"
         await sim.until(lambda: is_told(sim, third), "the third waits")
         assert behind in str(reported_wait(sim, third))
         await sim.until(lambda: sim.has(second, "QuotaReserved"), "the second gets its quota", 10)

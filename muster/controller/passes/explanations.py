@@ -124,7 +124,9 @@ class Explanations:
                 self._by_workload[key] = _Explanation(explained[key], now_ms, self._decision)
                 self._due.set(key, explained[key].until_ms)
         self._changed = self._changed or bool(explained)
-        return Explained(frozenset(explained), len(new), len(again), bool(self._new or self._untrue), self._again_ms())
+        return Explained(
+            frozenset(explained), len(new), len(again), bool(self._new or self._untrue), self._again_ms()
+        )
 
     def _note_decision(self, engine: core.Engine, now_ms: int) -> None:
         self._decision += 1
