@@ -8,6 +8,9 @@ from muster.forecast.observed_state import State
 from muster.forecast.simulation.run_outs import BudgetKey
 from muster.forecast.start_estimates import HORIZON_MS, StartEstimate, resumed
 
+PAST_MIN = 20
+"""Number of past jobs below which nothing is said about the end of a period."""
+
 
 def estimated_run_outs(
     state: State,
@@ -20,7 +23,7 @@ def estimated_run_outs(
     the time at which each budget is used up, None if that is not in its period or within HORIZON_MS. Empty
     if too few past jobs are known to expect further ones, and if no future was completed."""
     until_ms = state.now_ms + HORIZON_MS
-    if not state.learned.arrivals.count:
+    if state.learned.arrivals.count < PAST_MIN:
         return {}
     futures = []
     for seed in seeds:

@@ -241,16 +241,19 @@ def _source(live: ObservedWorkload, job: PlacedJob, state: State, assumptions: A
 def _arrivals(state: State, first: int, seed: int, until_ms: int | None) -> list[PlacedJob]:
     """Returns the jobs that are submitted later in a future; `first` is the number of the first."""
     random, queues = Random(f"{seed}/arrivals"), state.configuration.snapshot.cluster_queues
-    run_times = state.learned.run_times.in_future(seed)
+    run_times, arrivals = state.learned.run_times.in_future(seed), state.learned.arrivals
+    rate = arrivals.rate_of_future(seed)
     jobs: list[PlacedJob] = []
-    for past, after_ms in state.learned.arrivals.drawn(state.now_ms, random, until_ms):
-        if past.queue not in queues:
-            continue
-        number = first + len(jobs)
-        run_ms = past.run_ms if past.run_ms is not None else run_times.drawn_ms(past, None, 0, random)
-        submit_ms = state.now_ms + 1 + after_ms
-        cancelled_ms = past.cancelled_ms if past.run_ms is None else None
-        jobs.append(
-            replace(past, number=number, submit_ms=submit_ms, run_ms=run_ms, cancelled_ms=cancelled_ms)
-        )
+    for past, after_ms in arrivals.drawn(state.now_ms, random, until_ms):
+        for _ in range(int(rate + random.random()) if past.job.queue in queues else 0):
+            job, number = past.job, first + len(jobs)
+            run_ms, cancelled_ms = job.run_ms, job.cancelled_ms
+            if run_ms is None:
+                run_ms = run_times.drawn_ms(job, past.limit_ms, past.ran_ms or 0, random)
+            else:
+                cancelled_ms = None
+            submit_ms = state.now_ms + 1 + after_ms
+            jobs.append(
+                replace(job, number=number, submit_ms=submit_ms, run_ms=run_ms, cancelled_ms=cancelled_ms)
+            )
     return jobs

@@ -11,18 +11,18 @@ from muster.forecast.learning.past_job import PastJob
 from muster.forecast.main_flavor import main_flavor
 from muster.forecast.observed_state import ObservedWorkload
 from muster.forecast.start_estimates import observed_job
-from muster.live.workloads import first_ready_ms, since_ms
+from muster.live.workloads import ENDLESS, first_ready_ms, since_ms
 from muster.objects.kueue import Workload
 from muster.objects.meta import millis
 from muster.objects.workload_status import ADMITTED, FINISHED, QUOTA_RESERVED, admitted_at_ms
 
 
-def past_workloads(cluster: ClusterState, rules: core.Rules) -> list[PastJob]:
+def past_workloads(cluster: ClusterState, rules: core.Rules, now_ms: int) -> list[PastJob]:
     """Returns the Workloads that hold quota, or held it until they finished, sorted by key."""
-    return list(_past_workloads(cluster, rules))
+    return list(_past_workloads(cluster, rules, now_ms))
 
 
-def _past_workloads(cluster: ClusterState, rules: core.Rules) -> Iterator[PastJob]:
+def _past_workloads(cluster: ClusterState, rules: core.Rules, now_ms: int) -> Iterator[PastJob]:
     for _, workload in sorted(cluster.workloads.items()):
         status = workload.status
         if status.admission is None:
@@ -33,10 +33,10 @@ def _past_workloads(cluster: ClusterState, rules: core.Rules) -> Iterator[PastJo
             converted = WorkloadInfo(workload, status, queue, devices=devices).whole(rules)
         except ValueError:
             continue
-        yield _past(workload, converted)
+        yield _past(workload, converted, now_ms)
 
 
-def _past(workload: Workload, converted: core.Workload) -> PastJob:
+def _past(workload: Workload, converted: core.Workload, now_ms: int) -> PastJob:
     status, reference = workload.status, workload.spec.priority_class_ref
     created_ms = millis(workload.metadata.creation_timestamp)
     ready_ms, finished_ms = first_ready_ms(status), since_ms(status, FINISHED)
@@ -50,6 +50,7 @@ def _past(workload: Workload, converted: core.Workload) -> PastJob:
         submitted_ms=created_ms,
     )
     owner = workload.metadata.controller
+    is_endless = owner is not None and owner.kind in ENDLESS and converted.run_time_ms is None
     name = f"{workload.metadata.namespace}/{owner.name}" if owner is not None else workload.key
     return PastJob(
         replace(observed_job(0, observed, run_ms), name=name),  # as in a journal
@@ -58,6 +59,7 @@ def _past(workload: Workload, converted: core.Workload) -> PastJob:
         _between(since_ms(status, QUOTA_RESERVED), admitted_ms) if status.admission_checks else None,
         _between(admitted_ms, ready_ms),
         main_flavor(a.flavors for a in status.admission.pod_set_assignments) if status.admission else "",
+        None if finished_ms is not None or is_endless else _between(ready_ms, now_ms),
     )
 
 

@@ -1,6 +1,6 @@
 """A live cluster as input of forecasts: its configuration, its workloads, and the lessons of past jobs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from muster import admission as core
@@ -14,6 +14,7 @@ from muster.forecast.learning.past_job import PastJob, past_jobs
 from muster.forecast.observed_state import ObservedWorkload
 from muster.forecast.placement import place
 from muster.forecast.queue_objects import QueueObjects, with_snapshot
+from muster.forecast.start_estimates import observed_job
 from muster.forecast.traces.rows import moved
 from muster.forecast.traces.trace import Trace
 from muster.live.past_workloads import past_workloads
@@ -48,16 +49,23 @@ def live_state(
     """Converts the objects of a cluster. `configuration` is the controller's; `history` adds past jobs to the
     Workloads of the cluster; `sizes` are those of autoscaled gangs (`live_workloads`)."""
     converted = live_workloads(cluster, configuration.rules, now_ms, sizes)
-    past = past_workloads(cluster, configuration.rules)
+    past = past_workloads(cluster, configuration.rules, now_ms)
     recorded = {(past_job.job.name, past_job.job.submit_ms) for past_job in past}
     earlier = (h for h in history if (h.job.name, h.job.submit_ms) not in recorded)
     return ObservedState(
         configuration=queue_configuration(cluster, configuration),
         workloads=converted.current,
-        learned=Learned([*earlier, *past]),
+        learned=Learned([*earlier, *past, *_waiting(converted.current.values())]),
         now_ms=now_ms,
         unreadable=converted.unreadable,
     )
+
+
+def _waiting(workloads: Iterable[ObservedWorkload]) -> Iterator[PastJob]:
+    """Yields workloads that wait for quota: later ones are submitted as often."""
+    for live in workloads:
+        if live.workload.admission is None:
+            yield PastJob(observed_job(0, live, None), live.workload.run_time_ms)
 
 
 def state_with_trace(

@@ -64,6 +64,30 @@ def test_a_waiting_job_is_told_why_until_it_starts(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_a_reason_that_became_untrue_is_replaced_within_ten_seconds(seed: int) -> None:
+    """A job does not "wait behind" a job that has got its quota."""
+    stack = local_stack(check=False)
+    for body in stack[kinds.CLUSTER_QUEUES]:
+        body["spec"]["queueingStrategy"] = "StrictFIFO"
+
+    async def story(sim: Simulation) -> None:
+        first = sim.submit(ray_job("first", seconds=120))
+        await sim.until(lambda: sim.state(first) == "Running", "the first runs")
+        second = sim.submit(ray_job("second", seconds=600))
+        await sim.until(lambda: is_told(sim, second), "the second waits")
+        third = sim.submit(ray_job("third"))
+        behind = "waits behind team-a/rayjob-second"
+        await sim.until(lambda: is_told(sim, third), "the third waits")
+        assert behind in str(reported_wait(sim, third))
+        await sim.until(lambda: sim.has(second, "QuotaReserved"), "the second gets its quota", 10)
+        await sim.until(
+            lambda: behind not in str(reported_wait(sim, third)), "the third has another reason", 10 / 60
+        )
+
+    Simulation(seed, stack).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_positions_are_those_in_the_queue_of_the_core(seed: int) -> None:
     """Jobs of one second and priority are ordered by their UIDs, a detail of the core."""
 

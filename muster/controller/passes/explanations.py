@@ -18,7 +18,7 @@ AGAIN_INTERVAL_MS = 10_000  # the minimum between explanations of a workload wit
 class ExplanationLimits:
     """The maximum numbers of workloads that a pass explains."""
 
-    # With a new reason.
+    # With a new reason, or one that names a workload that has started or is gone.
     new: int
     # Without a new reason, if their explanations may be outdated.
     again: int
@@ -55,6 +55,8 @@ class Explanations:
         self._changed = True  # since `take_changed`
         self._due = core.Timers()  # when reasons change without a change of objects
         self._new: dict[str, None] = {}  # in order of arrival
+        self._naming: dict[str, dict[str, None]] = {}  # workloads by a workload that their explanation names
+        self._untrue: dict[str, None] = {}  # whose explanation names a workload that has started or is gone
         self._decision = self._outdated = 0  # explanations of decisions before this number are outdated
         self._is_renewed = False
 
@@ -77,11 +79,23 @@ class Explanations:
         self._is_renewed = True
 
     def forget(self, key: str) -> None:
-        """Forgets a workload that is no longer pending."""
-        if self._by_workload.pop(key, None) is not None:
+        """Forgets a workload that is no longer pending. Explanations that name it have become untrue."""
+        if key in self._by_workload:
+            self._drop(key)
             self._changed = True
         self._new.pop(key, None)
+        self._untrue.pop(key, None)
         self._due.set(key, None)
+        self._untrue |= self._naming.pop(key, {})
+
+    def _drop(self, key: str) -> None:
+        """Removes the explanation of a workload, if it has one."""
+        explanation = self._by_workload.pop(key, None)
+        for other in explanation.waiting.others if explanation is not None else ():
+            naming = self._naming.get(other, {})
+            naming.pop(key, None)
+            if not naming:
+                self._naming.pop(other, None)
 
     def take_changed(self) -> bool:
         """Returns whether any explanation has changed since the last call."""
@@ -92,19 +106,27 @@ class Explanations:
         """Explains pending workloads after the engine's last decision; without limits, all whose reason may
         have changed."""
         self._note_decision(engine, now_ms)
-        new = list(self._new if limits is None else islice(self._new, limits.new))
+        # A reason that became untrue is as urgent as a new one, and comes after those of new workloads.
+        urgent = dict.fromkeys((*self._new, *self._untrue))
+        new = list(urgent if limits is None else islice(urgent, limits.new))
         for key in new:
-            del self._new[key]
+            self._new.pop(key, None)
         again = list(self._outdated_keys(now_ms, limits))
         selected = dict.fromkeys((*new, *again))
+        for key in selected:
+            self._untrue.pop(key, None)
         explained = {waiting.workload: waiting for waiting in engine.waiting(now_ms, selected)}
         for key in selected:
-            self._by_workload.pop(key, None)
+            self._drop(key)
             if key in explained:
+                for other in explained[key].others:
+                    self._naming.setdefault(other, {})[key] = None
                 self._by_workload[key] = _Explanation(explained[key], now_ms, self._decision)
                 self._due.set(key, explained[key].until_ms)
         self._changed = self._changed or bool(explained)
-        return Explained(frozenset(explained), len(new), len(again), bool(self._new), self._again_ms())
+        return Explained(
+            frozenset(explained), len(new), len(again), bool(self._new or self._untrue), self._again_ms()
+        )
 
     def _note_decision(self, engine: core.Engine, now_ms: int) -> None:
         self._decision += 1

@@ -51,13 +51,13 @@ def coverage_by_group(estimates: Iterable[PastEstimate]) -> dict[EstimateGroup, 
     for estimate in estimates:
         for group in _groups_of(estimate):
             groups[group].append(estimate)
-    return {group: _coverage(groups[group]) for group in sorted(groups, key=_order)}
+    return {group: coverage(groups[group]) for group in sorted(groups, key=_order)}
 
 
 def _groups_of(estimate: PastEstimate) -> Iterator[EstimateGroup]:
     job = estimate.of_job.job
     yield EstimateGroup()
-    yield EstimateGroup(age=_age(estimate.age_ms))
+    yield EstimateGroup(age=age_of(estimate.age_ms))
     yield EstimateGroup(queue=job.queue)
     if job.priority_class:
         yield EstimateGroup(queue=job.queue, priority_class=job.priority_class)
@@ -69,11 +69,13 @@ def _order(group: EstimateGroup) -> tuple[object, ...]:
     return (group.queue, ages.index(group.age) if group.age else -1, group.size, group.priority_class)
 
 
-def _age(age_ms: int) -> str:
+def age_of(age_ms: int) -> str:
+    """Returns the group of a time that a job had waited."""
     return next((name for limit_ms, name in AGES if age_ms <= limit_ms), OLDER)
 
 
-def _coverage(estimates: Sequence[PastEstimate]) -> Coverage:
+def coverage(estimates: Sequence[PastEstimate]) -> Coverage:
+    """Returns the coverage of estimates that are counted together; there must be one."""
     bounded = [e for e in estimates if e.p50_ms is not None]
     return Coverage(
         estimates=len(estimates),

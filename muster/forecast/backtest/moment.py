@@ -89,6 +89,7 @@ def _until(of_job: PastJob, attempts: Iterable[Attempt], now_ms: int) -> PastJob
         None if first.admitted_ms is None else first.admitted_ms - first.reserved_ms,
         None if last.admitted_ms is None or last.started_ms is None else last.started_ms - last.admitted_ms,
         of_job.flavor or _flavor(last),
+        None if has_ended or last.started_ms is None else now_ms - last.started_ms,
     )
 
 

@@ -16,4 +16,4 @@ class Learned:
         self.run_times = RunTimes(latest_last(past))
         self.delays = learned_delays(past)
         self.cancellations = Cancellations(past)
-        self.arrivals = Arrivals(past_job.job for past_job in past)
+        self.arrivals = Arrivals(past)

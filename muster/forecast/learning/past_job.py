@@ -17,6 +17,7 @@ class PastJob:
     provisioning_ms: int | None = None  # from its quota reservation until its nodes were provided
     start_up_ms: int | None = None  # from its admission until its pods were ready
     flavor: str = ""  # of its accelerators
+    ran_ms: int | None = None  # of a job that runs: how long until now
 
 
 def past_jobs(trace: Sequence[TraceJob], placed: Iterable[PlacedJob]) -> list[PastJob]:

@@ -36,6 +36,12 @@ GROUP_WEIGHT = 2.0
 DRIFT = 0.15
 """Standard deviation by which the logarithm of a group's run times changes from the past to the future."""
 
+SHARED_DRIFT = 0.2
+"""The same for all groups together: jobs that wait for the same quota are late together. Without it, the sum
+of many run times would be almost certain."""
+
+SHARED_DRIFT_STREAM = 4
+
 LIMIT_SHARES_MIN = 5
 """Number of past jobs with a limit from which on their shares of it are used."""
 
@@ -92,19 +98,21 @@ class RunTimes:
     def __init__(self, past: Iterable[PastJob]) -> None:
         run_times: dict[Group, list[float]] = defaultdict(list)
         shares: dict[Group, list[float]] = defaultdict(list)
+        ran: dict[Group, list[float]] = defaultdict(list)  # of jobs that run: lower bounds
+        shares_ran: dict[Group, list[float]] = defaultdict(list)
         self.count = 0
         for past_job in past:
             run_ms = past_job.job.run_ms
-            if run_ms is None:
-                continue
-            self.count += 1
-            run_s = max(run_ms, SECOND_MS) / SECOND_MS
-            for group in groups_of(past_job.job):
-                run_times[group].append(run_s)
-                if past_job.limit_ms:
-                    shares[group].append(min(1.0, run_s * SECOND_MS / past_job.limit_ms))
+            self.count += run_ms is not None
+            if run_ms is not None:
+                _add(past_job, run_ms, run_times, shares)
+            elif past_job.ran_ms:
+                _add(past_job, past_job.ran_ms, ran, shares_ran)
         self._groups: Mapping[Group, _Samples] = {
-            group: _Samples(LogSamples(values), LogSamples(shares.get(group, ())))
+            group: _Samples(
+                LogSamples(values, ran.get(group, ())),
+                LogSamples(shares.get(group, ()), shares_ran.get(group, ())),
+            )
             for group, values in run_times.items()
         }
 
@@ -193,8 +201,21 @@ class FutureRunTimes:
         shift = self._shifts.get(group)
         if shift is None:
             deviation = sqrt(DRIFT**2 + samples.spread**2 / samples.count)
-            shift = self._shifts[group] = Random(f"{self._seed}/run time/{group}").gauss(0, deviation)
+            shared = SHARED_DRIFT * standard_normal(self._seed, SHARED_DRIFT_STREAM)
+            shift = shared + Random(f"{self._seed}/run time/{group}").gauss(0, deviation)
+            self._shifts[group] = shift
         return shift
+
+
+def _add(
+    past_job: PastJob, run_ms: int, run_times: dict[Group, list[float]], shares: dict[Group, list[float]]
+) -> None:
+    """Adds a run time, and its share of the declared limit, to the groups of a job."""
+    run_s = max(run_ms, SECOND_MS) / SECOND_MS
+    for group in groups_of(past_job.job):
+        run_times[group].append(run_s)
+        if past_job.limit_ms:
+            shares[group].append(min(1.0, run_s * SECOND_MS / past_job.limit_ms))
 
 
 def latest_last(past: Iterable[PastJob]) -> Iterator[PastJob]:

@@ -5,6 +5,7 @@ import pytest
 from muster.configuration.configuration import DEFAULT
 from muster.live.past_workloads import past_workloads
 from tests.simulation.manifests import ray_job
+from tests.unit.controller.builders import NOW_MS
 from tests.unit.live.builders import cluster, finished, since
 
 READY: dict[str, tuple[str, int | None, int]] = {
@@ -24,5 +25,5 @@ def test_start_up_is_not_learned_from_a_recovery(name: str) -> None:
         since("PodsReady", 4_200, reason=reason),
         since("Finished", 3_600, reason="Succeeded"),
     ]
-    (past,) = past_workloads(cluster(body), DEFAULT.rules)
+    (past,) = past_workloads(cluster(body), DEFAULT.rules, NOW_MS)
     assert (past.start_up_ms, past.job.run_ms) == (start_up_ms, run_ms)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from muster.admission import Engine, Snapshot
+from muster.admission import Engine, QueueingStrategy, Snapshot
 from muster.controller.passes.explanations import (
     AGAIN_INTERVAL_MS,
     Explained,
@@ -59,6 +59,22 @@ def test_those_that_may_wait_for_something_else_are_explained_again_after_the_in
     assert later.again_ms == NOW_MS + AGAIN_INTERVAL_MS, "one is left"
     last = stage.decide(AGAIN_INTERVAL_MS)
     assert (len(last.keys), last.again_ms) == (1, None)
+
+
+def test_those_behind_a_workload_that_got_quota_are_explained_at_once_after_new_ones() -> None:
+    strict = queue("q", 4, strategy=QueueingStrategy.STRICT_FIFO)
+    waiting = (workload(name, "q", 4, queued_at_ms=n) for n, name in enumerate("wxyz"))
+    stage = Waiting(Engine(snapshot(strict, running("r", gpu=4), *waiting)))
+    stage.decide(0)
+    stage.engine.remove("ns/r")
+    stage.engine.put(workload("more", "q", 4, queued_at_ms=9))
+    stage.engine.decide(NOW_MS + 1, explain=False)
+    stage.explanations.forget("ns/w")
+    first = stage.explanations.explain(stage.engine, NOW_MS + 1, ExplanationLimits(2, 0))
+    assert (names(first), first.new_left) == ({"more", "x"}, True)
+    last = stage.decide(2, ExplanationLimits(9, 0))
+    assert (names(last), last.new_left) == ({"y", "z"}, False)
+    assert {waiting.others for waiting in stage.explanations} == {(), ("ns/x",)}
 
 
 def test_without_limits_all_that_may_wait_for_something_else_are_explained_at_once() -> None:

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from muster.forecast.learning.arrivals import JOBS_MIN, Arrivals
+from muster.forecast.learning.arrivals import ARRIVALS_MAX, JOBS_MIN, Arrivals
 from muster.forecast.learning.cancellations import Cancellations
 from muster.forecast.learning.delays import UNLEARNED_START_UP, Delay, learned_delays
 from muster.forecast.learning.past_job import PastJob
@@ -110,6 +110,25 @@ def test_run_times_of_jobs_that_have_not_ended(name: str) -> None:
     assert case.limit_minutes is None or high <= max(case.limit_minutes, case.ran_minutes)
 
 
+def running(count: int, ran_minutes: float, **of: object) -> list[PastJob]:
+    """Jobs that have run for this time."""
+    jobs = past(count, ran_minutes, **of)  # type: ignore[arg-type]
+    return [replace(p, job=replace(p.job, run_ms=None), ran_ms=p.job.run_ms) for p in jobs]
+
+
+def test_jobs_that_still_run_make_run_times_longer() -> None:
+    """Half of the jobs have run for 200 minutes, and have not ended."""
+    ended = past(20, 20)
+    _, median, high = quantiles(ended)
+    _, longer_median, longer_high = quantiles([*ended, *running(20, 200)])
+    assert high < 100 < 200 < longer_high
+    assert longer_median > 1.3 * median
+
+
+def test_jobs_that_have_just_started_say_nothing() -> None:
+    assert quantiles([*past(20, 20), *running(20, 1)]) == pytest.approx(quantiles(past(20, 20)), rel=0.3)
+
+
 SOURCES: dict[str, tuple[list[PastJob], int | None, RunTimeSource]] = {
     "nothing": ([], None, RunTimeSource.GENERAL),
     "only a limit": ([], HOUR_MS, RunTimeSource.LIMITED),
@@ -206,7 +225,7 @@ def test_submissions_repeat_a_part_of_the_past_at_the_same_time_of_the_day() -> 
         for hour in range(24)
         for minute in ((0, 10, 20, 30, 40, 50) if hour < 6 else (0,))
     ]
-    arrivals = Arrivals(job(1, submit_ms=at_ms) for at_ms in times)
+    arrivals = Arrivals(PastJob(job(1, submit_ms=at_ms)) for at_ms in times)
     for seed in range(20):
         drawn = arrivals.drawn(10 * DAY_MS, Random(seed))
         assert sum(after_ms < HOUR_MS for _, after_ms in drawn) == 6
@@ -215,15 +234,31 @@ def test_submissions_repeat_a_part_of_the_past_at_the_same_time_of_the_day() -> 
 
 def test_submissions_are_repeated_until_an_end() -> None:
     """24 of a day, for ten days."""
-    arrivals = Arrivals(job(1, submit_ms=n * HOUR_MS) for n in range(2 * 24 + 1))
+    arrivals = Arrivals(PastJob(job(1, submit_ms=n * HOUR_MS)) for n in range(2 * 24 + 1))
     for seed in range(5):
         drawn = arrivals.drawn(10 * DAY_MS, Random(seed), 20 * DAY_MS)
         times_ms = [after_ms for _, after_ms in drawn]
         assert times_ms == [n * HOUR_MS for n in range(10 * 24)]
 
 
+def test_submissions_go_on_after_the_end_of_a_short_past() -> None:
+    arrivals = Arrivals(PastJob(job(1, submit_ms=n * MINUTE_MS)) for n in range(10))
+    times_ms = [after_ms for _, after_ms in arrivals.drawn(HOUR_MS, Random(0))]
+    assert len(times_ms) == ARRIVALS_MAX
+    assert times_ms[-1] == pytest.approx(ARRIVALS_MAX * MINUTE_MS, rel=0.1)
+
+
+def test_rate_of_submissions_is_less_certain_with_fewer_past_jobs() -> None:
+    spreads = []
+    for count in (0, 10, 1_000):
+        arrivals = Arrivals(PastJob(job(1, submit_ms=n * MINUTE_MS)) for n in range(count))
+        rates = [arrivals.rate_of_future(seed) for seed in range(200)]
+        spreads.append(max(rates) / min(rates))
+    assert spreads[0] == 1 < spreads[2] < spreads[1]
+
+
 def test_few_jobs_say_nothing_about_later_submissions() -> None:
-    arrivals = Arrivals(job(1, submit_ms=n * MINUTE_MS) for n in range(JOBS_MIN - 1))
+    arrivals = Arrivals(PastJob(job(1, submit_ms=n * MINUTE_MS)) for n in range(JOBS_MIN - 1))
     assert arrivals.drawn(DAY_MS, Random(0)) == []
     assert arrivals.count == 0
 
