@@ -48,7 +48,8 @@ def options(schema: Schema) -> Iterator[Schema]:
 
 def definitions() -> Mapping[str, Any]:
     """Returns the models' schemas by their names."""
-    return SCHEMA["$defs"]
+    models: Mapping[str, Any] = SCHEMA["$defs"]
+    return models
 
 
 SCHEMA: dict[str, Any] = Settings.model_json_schema(by_alias=True)

@@ -6,13 +6,11 @@ from random import Random
 
 import pytest
 
-from settings import rules
 from settings.load import SettingsError, parse
 from tests.mistakes.mutants import config_of
 from tests.mistakes.schema import SCHEMA, Change, boundaries, definitions, fields, pairs
 from tools.testing.effort import MUTANTS_SEED
 
-assert rules  # registers the rules that `pairs` draws from
 STACKS = ("local", "prod")
 PAIRS = 300
 EVERY = 4

@@ -63,7 +63,7 @@ def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -
     processes = Processes(state)
     try:
         admin = start_control_plane(state, processes, tools)
-        admin.create_folder(ensure_crds("kueue", jobsets=True))
+        admin.create_folder(ensure_crds("kueue", "jobset", "lws"))
         admin.run("wait", "--for=condition=Established", "crd", "--all", "--timeout=120s")
         checkout = Checkout(tmp_path_factory.mktemp("split"), tools["pulumi"])
         account = as_user(ACCOUNT, admin, authority(state), tmp_path_factory.mktemp("account"))
