@@ -1,7 +1,7 @@
 """Samples of a duration, smoothed on a logarithmic scale.
 
-A duration that is not over yet is longer than the sample. Its weight is spread over the longer samples, as
-Kaplan and Meier (1958) do: without it, estimates would be too short, as short durations are over first."""
+A duration that has not ended yet is longer than the sample. Its weight is spread over the longer samples, as
+Kaplan and Meier (1958) do: without it, estimates would be too short, as short durations end first."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ SAMPLES_MAX = 500
 """Only the latest samples are used: users and clusters change."""
 
 BEYOND = 0.8
-"""Standard deviations from the longest duration that is not over to its end, if all samples are shorter: the
+"""Standard deviations from the longest duration that has not ended to its end, if all samples are shorter: the
 mean of the upper half of a normal distribution."""
 
 REDRAWS_MAX = 5
@@ -36,11 +36,11 @@ class LogSamples:
         self.count = len(latest)
         bounds = [log(bound) for bound in lower_bounds]
         weighted = list(_weighted(latest, bounds))
-        known = sum(weight for _, weight in weighted)
-        mean = sum(value * weight for value, weight in weighted) / known if weighted else 0.0
+        observed = sum(weight for _, weight in weighted)
+        mean = sum(value * weight for value, weight in weighted) / observed if weighted else 0.0
         squares = sum((value - mean) ** 2 * weight for value, weight in weighted)
         self.spread = sqrt((self.count * squares + PRIOR_SPREAD**2) / (self.count + 1))
-        if bounds and (beyond := 1 - known) > WEIGHT_MIN:
+        if bounds and (beyond := 1 - observed) > WEIGHT_MIN:
             longest = max(bounds)
             weighted.append((longest + BEYOND * self.spread, beyond))
         self._logs = [value for value, _ in weighted]
@@ -69,9 +69,9 @@ def _weighted(values: Iterable[float], lower_bounds: Iterable[float]) -> Iterato
     """Yields the values in order, each with its share of the total weight; the share that is left is beyond
     the highest bound."""
     points = sorted([*((value, False) for value in values), *((bound, True) for bound in lower_bounds)])
-    left = 1.0
+    remaining = 1.0
     for number, (value, is_bound) in enumerate(points):
         if not is_bound:
-            weight = left / (len(points) - number)
-            left -= weight
+            weight = remaining / (len(points) - number)
+            remaining -= weight
             yield value, weight
