@@ -32,7 +32,7 @@ COUNTED_MIN = 60
 PAST = ((0, "none"), (9, "1 to 9"), (49, "10 to 49"))
 MORE = "50 or more"
 EVERY_MS = 1
-"""The record is read anew for each estimate."""
+"""The record is read again for each estimate."""
 PATTERN = "pattern"
 """A dimension without a target: a few worlds deviate together."""
 

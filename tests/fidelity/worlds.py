@@ -2,7 +2,7 @@
 
 The estimates of a world read its record only. Everything about a world is drawn from its seed: the quota and
 rules of its queues, the load, the pattern of submissions, the run times of its users and whether these
-change, the limits that they declare, cancellations, failed runs that are submitted again, users who come
+change, the limits that they declare, cancellations, failed runs that are submitted again, users that come
 later, and the delays of its nodes.
 """
 

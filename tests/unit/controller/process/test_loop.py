@@ -128,7 +128,7 @@ def test_an_idle_controller_writes_nothing_and_passes_rarely() -> None:
 
 def test_a_pass_follows_the_writes_of_workloads_at_once_and_others_soon() -> None:
     """A RayJob gets a Workload, which is admitted, and starts; nothing follows from its start."""
-    stage = Stage(seed=2)  # with these latencies, no earlier change still waits for its pass at the start
+    stage = Stage(seed=0)  # with these latencies, no earlier change still waits for its pass at the start
     began_ms: list[tuple[int, set[str]]] = []
 
     async def story() -> None:

@@ -37,7 +37,7 @@ def on(cluster: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
 HERE = "muster:tenants[0]"
 OWN = (
     "a namespace for the team: not default, gpu-operator, jobset-system, kai-scheduler, kuberay-system, "
-    "kueue-system, muster-system, nor one of the system (kube-*, gke-*, gmp-*)"
+    "kueue-system, lws-system, muster-system, nor one of the system (kube-*, gke-*, gmp-*)"
 )
 NOT_ON_GKE = "no value: it needs Google Cloud, and this cluster is not known to be there"
 
