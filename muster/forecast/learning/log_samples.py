@@ -20,8 +20,8 @@ SAMPLES_MAX = 500
 """Only the latest samples are used: users and clusters change."""
 
 BEYOND = 0.8
-"""Standard deviations from the longest duration that has not ended to its end, if all samples are shorter: the
-mean of the upper half of a normal distribution."""
+"""Standard deviations from the longest duration that has not ended to its end, if all samples are shorter:
+the mean of the upper half of a normal distribution."""
 
 REDRAWS_MAX = 5
 JUST_ABOVE = 1e-3
