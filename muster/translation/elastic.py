@@ -151,6 +151,8 @@ def _surplus(
     others = held.topology or elastic.placed  # pods that terminate may be granted quota again
     if others is None and pod_set.topology is not None and pod_set.topology.required:
         asked = min(asked, 1)  # it chooses the domain of the others
+    if others is not None and terminating:
+        asked = 0  # these pods would be granted quota again, and keep nodes for which their preemptor waits
     assignment = replace(held, count=size, usage=_usage(pod_set, held, size))
     pods = replace(
         _as_granted(pod_set, held), count=size, count_min=None, reclaimable=0, topology=_near(pod_set, others)

@@ -37,8 +37,8 @@ def check_nodes(sim: Simulation, pod: Body) -> None:
     uid = selector.removeprefix("resize-")
     owners = [r for r in sim.api.all(kinds.PROVISIONING_REQUESTS) if r["metadata"]["uid"] == uid]
     assert not owners or owners[0]["metadata"]["name"] == name
-    selectors = [p["spec"].get("nodeSelector", {}) for p in sim.api.all(kinds.PODS)]
-    same = [s for s in selectors if s.get(REQUEST_LABEL) == selector]
+    running = [p for p in sim.api.all(kinds.PODS) if p["status"]["phase"] not in ("Failed", "Succeeded")]
+    same = [p for p in running if p["spec"].get("nodeSelector", {}).get(REQUEST_LABEL) == selector]
     assert len(same) <= sim.cloud.nodes.get(selector, 0), f"{len(same)} pods on the nodes of {name}"
 
 

@@ -123,8 +123,8 @@ def test_a_job_cannot_ask_for_more_replicas_than_can_be_counted() -> None:
     assert len(split(whole, elastic(2**31))) == 1 + REPLICAS_MAX
 
 
-def test_growth_is_placed_near_pods_that_terminate() -> None:
-    """Their quota may be granted again, so they are in the required domain as well."""
+def test_placed_growth_waits_for_pods_that_terminate() -> None:
+    """They would be granted its quota, and keep the nodes for which their preemptor waits."""
     request = TopologyRequest(required="rack")
     whole = ray(0)
     whole = replace(whole, pod_sets=(HEAD, replace(whole.pod_sets[1], topology=request)))
@@ -132,7 +132,6 @@ def test_growth_is_placed_near_pods_that_terminate() -> None:
     _, terminates, *asked = split(whole, {"gpu": ElasticPodSet(0, 1, 2, running=1, placed=leaving)})
     assert terminates.admission is not None
     assert terminates.admission.pod_sets[0].topology == leaving
-    requests = [replica.pod_sets[0].topology for replica in asked]
-    assert requests == [replace(request, near=(("r1", "s1"),))] * 2
+    assert asked == []
     _, first, *more = split(whole, {"gpu": ElasticPodSet(0, 1, 2)})
     assert (first.pod_sets[0].topology, more) == (request, []), "the first replica chooses the domain"
