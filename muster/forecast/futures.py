@@ -1,13 +1,11 @@
 """Runs the futures of a forecast: one simulation per seed, on several cores."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
-from muster.forecast.cores import usable_cores
+from muster.forecast.cores import usable_cores, worker_processes
 from muster.forecast.demand.resampling import Resampling, jobs_of_future
 from muster.forecast.placement import PlacedJob
 from muster.forecast.results.budgets import BudgetOutcome
@@ -65,9 +63,8 @@ def run(
     workers = min(processes or usable_cores(), len(seeds))
     if workers <= 1:
         return [_simulate(scenario, seed, _part(progress, n, len(seeds))) for n, seed in enumerate(seeds)]
-    context = get_context("fork")  # workers inherit the jobs instead of receiving them
     outcomes = []
-    with ProcessPoolExecutor(workers, context, initializer=_share, initargs=(scenario,)) as pool:
+    with worker_processes(workers, _share, scenario) as pool:
         for done, (seed, simulated) in enumerate(zip(seeds, pool.map(_simulated, seeds), strict=True), 1):
             outcomes.append(_outcome(scenario, *simulated, seed))
             if progress is not None:

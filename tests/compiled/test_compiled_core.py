@@ -53,6 +53,14 @@ def test_it_decides_kueues_cases_as_the_interpreted_one(package: Path) -> None:
     assert " passed" in printed.splitlines()[-1]
 
 
+def test_its_objects_pass_between_processes(package: Path) -> None:
+    """Candidates of `muster recommend` and jobs of `muster backtest` have some."""
+    options = ("-q", "-o", "pythonpath=", "-p", "no:cacheprovider")
+    folders = ("tests/unit/forecast/recommend/test_evaluation.py", "tests/unit/forecast/backtest")
+    printed = output(package, "-m", "pytest", *options, *folders)
+    assert " passed" in printed.splitlines()[-1]
+
+
 def test_the_controller_keeps_its_invariants_with_it(package: Path) -> None:
     count = max(10, HISTORIES // 10)
     printed = output(package, "-m", "tests.simulation.histories", "--histories", str(count))

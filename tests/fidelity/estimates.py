@@ -11,14 +11,13 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from multiprocessing import get_context
 from typing import NamedTuple
 
 from muster.cli.screen import show
 from muster.forecast.backtest.coverage import AGES, OLDER, Coverage, age_of, coverage
 from muster.forecast.backtest.rolling import Backtest, PastEstimate, backtested
+from muster.forecast.cores import worker_processes
 from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration
 from muster.forecast.results.waits import size_of
@@ -141,7 +140,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="number of processes")
     chosen = parser.parse_args(arguments)
     seeds = range(chosen.first, chosen.first + chosen.worlds)
-    with ProcessPoolExecutor(chosen.processes, get_context("fork")) as pool:
+    with worker_processes(chosen.processes) as pool:
         worlds = list(pool.map(scored, seeds, [chosen.samples] * len(seeds)))
     groups = by_group([estimate for of in worlds for estimate in of])
     show([table(groups)])

@@ -1,16 +1,14 @@
 """Rolling backtests: the starts of each period are estimated from the records of earlier periods."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from random import Random
 
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.backtest.moment import jobs_until, key_of, moment
 from muster.forecast.backtest.past_run import PastRun
 from muster.forecast.configuration import QueueConfiguration
-from muster.forecast.cores import usable_cores
+from muster.forecast.cores import usable_cores, worker_processes
 from muster.forecast.learning.learned import Learned
 from muster.forecast.learning.past_job import PastJob
 from muster.forecast.start_estimates import StartEstimate, estimated_starts
@@ -65,7 +63,7 @@ def backtested(test: Backtest, progress: Callable[[float], None] | None = None) 
     if workers <= 1:
         return [estimate for number in sampled for estimate in _estimates(number)]
     estimates: list[PastEstimate] = []
-    with ProcessPoolExecutor(workers, get_context("fork")) as pool:
+    with worker_processes(workers) as pool:
         for done, chunk in enumerate(pool.map(_estimates, sampled), 1):
             estimates += chunk
             if progress is not None:

@@ -3,16 +3,15 @@
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from time import sleep
 from types import TracebackType
 from typing import Protocol, Self
 
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
-from muster.forecast.cores import usable_cores
+from muster.forecast.cores import usable_cores, worker_processes
 from muster.forecast.costs.monthly import demand_hours, monthly_costs
 from muster.forecast.costs.prices import Prices
 from muster.forecast.demand.resampling import Resampling, jobs_of_future
@@ -72,7 +71,7 @@ class WorkerProcesses:
     def __init__(self, request: SearchInputs, processes: int | None = None) -> None:
         self._request = request
         workers = processes or usable_cores()
-        self._pool = _pool(request, workers) if workers > 1 else None
+        self._pool = worker_processes(workers, _begin, request, os.getpid()) if workers > 1 else None
 
     def __enter__(self) -> Self:
         return self
@@ -93,13 +92,6 @@ class WorkerProcesses:
         }
         for future in as_completed(futures):
             yield futures[future], future.result()
-
-
-def _pool(request: SearchInputs, workers: int) -> ProcessPoolExecutor:
-    # Forked workers inherit the jobs instead of receiving them.
-    return ProcessPoolExecutor(
-        workers, get_context("fork"), initializer=_begin, initargs=(request, os.getpid())
-    )
 
 
 _request: list[SearchInputs] = []  # of a worker process
