@@ -204,10 +204,10 @@ def _add_job_writes(
     ]
     resets = [*template_resets(workload, cluster), *redis_cleanup.label_removals(workload, cluster)]
     planned = [] if workload.key in backing_off else job_writes(workload, cluster, now_ms, configuration)
-    syncs = list(_without(backing_off, planned))
+    syncs = list(planned)
     writes.stops += _without(backing_off, halts)
     writes.template_resets += _without(backing_off, resets)
-    writes.before_reservations += syncs
+    writes.before_reservations += _without(backing_off, syncs)
     return bool(halts or resets or syncs)
 
 
