@@ -119,7 +119,7 @@ def test_job_sets_are_preempted_restarted_and_finished(plane: Cluster) -> None:
     until("dev to run", lambda: plane.runs(dev))
     prod = plane.submit("prod", "prod-priority")
     until("prod to run", lambda: plane.runs(prod))
-    assert not plane.pods(dev)
+    assert {pod["status"]["phase"] for pod in plane.pods(dev)} <= {"Failed"}, "none runs"
     assert all(job["spec"]["suspend"] for job in plane.jobs(dev))
     assert kinds.is_true(plane.workload(dev), "Evicted")
     plane.end(plane.pods(prod), "Succeeded")

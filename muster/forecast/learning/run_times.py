@@ -98,21 +98,21 @@ class RunTimes:
     def __init__(self, past: Iterable[PastJob]) -> None:
         run_times: dict[Group, list[float]] = defaultdict(list)
         shares: dict[Group, list[float]] = defaultdict(list)
-        ran: dict[Group, list[float]] = defaultdict(list)  # of jobs that run: lower bounds
-        shares_ran: dict[Group, list[float]] = defaultdict(list)
         self.count = 0
         for past_job in past:
             run_ms = past_job.job.run_ms
-            self.count += run_ms is not None
-            if run_ms is not None:
-                _add(past_job, run_ms, run_times, shares)
-            elif past_job.ran_ms:
-                _add(past_job, past_job.ran_ms, ran, shares_ran)
+            # A job that still runs is no lower bound: the samples are the latest jobs, but a service that
+            # has run for months would count as much as all of them (measured by a backtest).
+            if run_ms is None:
+                continue
+            self.count += 1
+            run_s = max(run_ms, SECOND_MS) / SECOND_MS
+            for group in groups_of(past_job.job):
+                run_times[group].append(run_s)
+                if past_job.limit_ms:
+                    shares[group].append(min(1.0, run_s * SECOND_MS / past_job.limit_ms))
         self._groups: Mapping[Group, _Samples] = {
-            group: _Samples(
-                LogSamples(values, ran.get(group, ())),
-                LogSamples(shares.get(group, ()), shares_ran.get(group, ())),
-            )
+            group: _Samples(LogSamples(values), LogSamples(shares.get(group, ())))
             for group, values in run_times.items()
         }
 
@@ -205,17 +205,6 @@ class FutureRunTimes:
             shift = shared + Random(f"{self._seed}/run time/{group}").gauss(0, deviation)
             self._shifts[group] = shift
         return shift
-
-
-def _add(
-    past_job: PastJob, run_ms: int, run_times: dict[Group, list[float]], shares: dict[Group, list[float]]
-) -> None:
-    """Adds a run time, and its share of the declared limit, to the groups of a job."""
-    run_s = max(run_ms, SECOND_MS) / SECOND_MS
-    for group in groups_of(past_job.job):
-        run_times[group].append(run_s)
-        if past_job.limit_ms:
-            shares[group].append(min(1.0, run_s * SECOND_MS / past_job.limit_ms))
 
 
 def latest_last(past: Iterable[PastJob]) -> Iterator[PastJob]:
