@@ -33,7 +33,7 @@ class ChartFolder:
     def unknown(self, values: Mapping[str, Any]) -> list[str]:
         """Returns the values that the chart neither lists in its values.yaml nor reads in a template.
 
-        Below a value that the chart leaves empty (a nodeSelector), every key is accepted.
+        Below a value that the chart leaves empty (a nodeSelector) or copies whole, every key is accepted.
         """
         listed = yaml.safe_load((self.path / "values.yaml").read_text())
         read = "\n".join(path.read_text() for path in (self.path / "templates").rglob("*.*"))
@@ -44,7 +44,9 @@ def _unknown(values: Mapping[str, Any], listed: Mapping[str, Any], read: str, pr
     for key, value in values.items():
         path = f"{prefix}{key}"
         if key not in listed:
-            if not re.search(rf"\.Values\.{re.escape(path)}\b", read):
+            above = re.escape(prefix.removesuffix("."))
+            copied = above and re.search(rf"toYaml \.Values\.{above}\b", read)
+            if not copied and not re.search(rf"\.Values\.{re.escape(path)}\b", read):
                 yield path
         elif isinstance(value, dict) and listed[key]:
             yield from _unknown(value, listed[key], read, f"{path}.")

@@ -1,6 +1,7 @@
 """Tests that a team cannot bypass quota with LeaderWorkerSets, by stack local's policies."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -182,11 +183,12 @@ STATEFUL: dict[str, tuple[Manifest, tuple[str, ...], str]] = {
 
 
 @pytest.fixture(scope="module")
-def editor(server: Kubectl) -> Kubectl:
+def editor(server: Kubectl) -> Iterator[Kubectl]:
     """Lets the default service account of team-a write StatefulSets, as the role `edit` does."""
     role = ("--clusterrole=edit", "--serviceaccount=team-a:default", f"--namespace={NAMESPACE}")
     server.run("create", "rolebinding", "editor-of-sets", *role)
-    return server
+    yield server
+    server.run("delete", "rolebinding", "editor-of-sets", f"--namespace={NAMESPACE}")
 
 
 @pytest.mark.parametrize("name", STATEFUL)
