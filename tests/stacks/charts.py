@@ -45,7 +45,7 @@ def _unknown(values: Mapping[str, Any], listed: Mapping[str, Any], read: str, pr
         path = f"{prefix}{key}"
         if key not in listed:
             above = re.escape(prefix.removesuffix("."))
-            copied = above and re.search(rf"toYaml \.Values\.{above}\b", read)
+            copied = above and re.search(rf"toYaml \.Values\.{above}(?![\w.])", read)
             if not copied and not re.search(rf"\.Values\.{re.escape(path)}\b", read):
                 yield path
         elif isinstance(value, dict) and listed[key]:
