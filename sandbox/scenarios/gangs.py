@@ -43,9 +43,15 @@ def admitted_whole(observed: ObservedObjects, ref: JobRef) -> str:
     return f"Workload Admitted, all {len(gang)} pods running"
 
 
+def not_ended(pods: Iterable[Object]) -> list[Object]:
+    """Returns the pods that have not ended. A kubelet removes a deleted pod some time after its phase has
+    become final, which frees its quota."""
+    return [p for p in pods if _phase(p) not in ("Succeeded", "Failed")]
+
+
 def on_nodes(pods: Iterable[Object]) -> list[Object]:
     """Returns the pods that are bound to a node and have not ended."""
-    return [p for p in pods if p["spec"].get("nodeName") and _phase(p) not in ("Succeeded", "Failed")]
+    return [p for p in not_ended(pods) if p["spec"].get("nodeName")]
 
 
 def gpu_workers(observed: ObservedObjects, gang: Iterable[Object]) -> list[Object]:

@@ -6,7 +6,7 @@ pods and nodes.
 
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import condition, is_true
-from sandbox.scenarios.gangs import admitted_whole, gpu_workers, running_gang
+from sandbox.scenarios.gangs import admitted_whole, gpu_workers, not_ended, running_gang
 from sandbox.scenarios.milestones import JobsByRole, Milestone, Scenario, is_suspended
 from sandbox.scenarios.observations import JobRef, ObservedObjects, job_status, seconds, why_waiting
 
@@ -28,14 +28,14 @@ def prod_waits(observed: ObservedObjects, jobs: JobsByRole) -> str:
 
 
 def dev_is_preempted(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the Workload is preempted, that KubeRay has suspended the job, and that no pods remain."""
+    """Checks that the Workload is preempted, that KubeRay has suspended the job, and that its pods have ended."""
     dev = jobs["dev"]
     evicted = condition(observed.workload(dev), "Evicted")
     if evicted.get("status") != "True" or evicted.get("reason") != "Preempted":
         return ""
-    if job_status(observed.job(dev))[1] != "Suspended" or observed.pods(dev):
+    if job_status(observed.job(dev))[1] != "Suspended" or not_ended(observed.pods(dev)):
         return ""
-    return "Workload Evicted (Preempted), RayJob Suspended, no pods remain"
+    return "Workload Evicted (Preempted), RayJob Suspended, its pods have ended"
 
 
 def prod_is_provisioned(observed: ObservedObjects, jobs: JobsByRole) -> str:

@@ -7,7 +7,7 @@ Workloads with engines that use Kueue's API, and in PodGroups with KAI.
 
 from sandbox.cluster import kinds
 from sandbox.cluster.kinds import Object, condition, is_true
-from sandbox.scenarios.gangs import admitted_whole, gang_size, gpu_workers, on_nodes, running_gang
+from sandbox.scenarios.gangs import admitted_whole, gang_size, gpu_workers, not_ended, on_nodes, running_gang
 from sandbox.scenarios.milestones import Check, JobsByRole, Milestone, Scenario, is_suspended
 from sandbox.scenarios.observations import ObservedObjects, labels
 
@@ -24,15 +24,15 @@ def training_runs(observed: ObservedObjects, jobs: JobsByRole) -> str:
 
 
 def training_is_suspended(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the Workload is preempted, that KubeRay has suspended the cluster, and that no pods
-    remain."""
+    """Checks that the Workload is preempted, that KubeRay has suspended the cluster, and that its pods
+    have ended."""
     training = jobs["training"]
     evicted = condition(observed.workload(training), "Evicted")
     if evicted.get("status") != "True" or evicted.get("reason") != "Preempted":
         return ""
-    if not is_true(observed.job(training), "RayClusterSuspended") or observed.pods(training):
+    if not is_true(observed.job(training), "RayClusterSuspended") or not_ended(observed.pods(training)):
         return ""
-    return "Workload Evicted (Preempted), RayCluster suspended, no pods remain"
+    return "Workload Evicted (Preempted), RayCluster suspended, its pods have ended"
 
 
 def training_waits_as_pods(observed: ObservedObjects, jobs: JobsByRole) -> str:
@@ -79,7 +79,7 @@ def inference_serves(observed: ObservedObjects, jobs: JobsByRole) -> str:
 
 def training_runs_again(observed: ObservedObjects, jobs: JobsByRole) -> str:
     """Checks that the service and its pods are deleted, and that the whole training runs."""
-    if observed.job(jobs["inference"]) or observed.pods(jobs["inference"]):
+    if observed.job(jobs["inference"]) or not_ended(observed.pods(jobs["inference"])):
         return ""
     return training_runs(observed, jobs)
 
