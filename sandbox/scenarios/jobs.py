@@ -28,7 +28,8 @@ def prod_waits(observed: ObservedObjects, jobs: JobsByRole) -> str:
 
 
 def dev_is_preempted(observed: ObservedObjects, jobs: JobsByRole) -> str:
-    """Checks that the Workload is preempted, that KubeRay has suspended the job, and that its pods have ended."""
+    """Checks that the Workload is preempted, that KubeRay has suspended the job, and that its pods have
+    ended."""
     dev = jobs["dev"]
     evicted = condition(observed.workload(dev), "Evicted")
     if evicted.get("status") != "True" or evicted.get("reason") != "Preempted":
