@@ -130,6 +130,11 @@ class Invariants:
         self._queues = [queues for queues in self._queues if queues.revision <= revision]
         self._classes = [classes for classes in self._classes if classes.revision <= revision]
         self._over = {uid: at for uid, at in self._over.items() if at <= revision}
+        live = self._live_groups()
+        for workload in self._api.all(kinds.WORKLOADS):  # pods that have ended since that revision run again
+            uid = workload["metadata"]["uid"]
+            for name, count, running in _groups_with_quota(workload, live.get(uid, {})):
+                self._excess[uid, name], self._counts[uid, name] = max(0, running - count), count
 
     def trusts(self, job: Body) -> bool:
         return job["metadata"]["uid"] not in self._distrusted
@@ -340,13 +345,11 @@ class Invariants:
     def _gates_are_kept(self, workload: Body, live: Mapping[str, int]) -> None:
         """Pods of an elastic gang beyond its quota are those that ran when it was lowered."""
         uid = workload["metadata"]["uid"]
-        for assigned in workload["status"]["admission"]["podSetAssignments"]:
-            name, count = assigned["name"], assigned["count"]
-            before = self._excess.get((uid, name), 0)
-            excess = max(0, live.get(name, 0) - count)
+        for name, count, running in _groups_with_quota(workload, live):
+            before, excess = self._excess.get((uid, name), 0), max(0, running - count)
             lowered = max(0, self._counts.get((uid, name), count) - count)
             where = f"{name} of {key_of(workload)}"
-            expect(excess <= before + lowered, f"{where} has quota for {count}, but {live.get(name)} live")
+            expect(excess <= before + lowered, f"{where} has quota for {count}, but {running} live")
             self._excess[uid, name], self._counts[uid, name] = excess, count
 
     def _exempt_if_started_by_hand(self, pod: Body) -> None:
@@ -395,6 +398,12 @@ class Invariants:
     def _workload_of(self, job_uid: str) -> Body | None:
         owned = (w for w in self._api.all(kinds.WORKLOADS) if owner_uid(w) == job_uid)
         return next(owned, None)
+
+
+def _groups_with_quota(workload: Body, live: Mapping[str, int]) -> Iterator[tuple[str, int, int]]:
+    """Yields the name of each pod set with quota, its pods with quota, and its live pods."""
+    for assigned in (workload["status"].get("admission") or {}).get("podSetAssignments", []):
+        yield assigned["name"], assigned["count"], live.get(assigned["name"], 0)
 
 
 @dataclass(frozen=True)
