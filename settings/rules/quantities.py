@@ -20,6 +20,7 @@ AMOUNTS_IN = (
     "muster:controller",
     "muster:kuberay",
     "muster:jobset",
+    "muster:lws",
     "muster:kueue",
     "muster:kai",
 )
