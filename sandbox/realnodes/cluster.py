@@ -33,6 +33,7 @@ from sandbox.realnodes.switch import READY, connect_machine
 from settings.model.pools.pool import Pool
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import StepError
+from tools.toolchain.tools import NODE_PROGRAMS
 
 PACKAGES = ("nftables", "runc", "containernetworking-plugins", "iptables", "ipset")
 """Debian's packages for a node's programs: kube-proxy runs nft, containerd runs runc and the CNI plug-ins,
@@ -175,17 +176,6 @@ def kill_container(state: RunState, node: str, container: str) -> None:
 def _client(ctr: Path) -> list[str]:
     """Returns the command of containerd's client, for the kubelet's containers."""
     return [str(ctr), "--address", CONTAINERD_SOCKET, "--namespace", "k8s.io"]
-
-
-NODE_PROGRAMS = (
-    "kubelet",
-    "kube-proxy",
-    "dra-example-kubeletplugin",
-    "network-policies",
-    "containerd",
-    "containerd-shim-runc-v2",
-    "ctr",
-)
 
 
 def enter_node(state: RunState, node: str) -> list[str]:

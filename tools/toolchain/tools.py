@@ -184,7 +184,7 @@ CLUSTER_TOOLS = (
 )
 
 
-NODE_TOOLS = (
+NODE_PROGRAMS = (
     "kubelet",
     "kube-proxy",
     "dra-example-kubeletplugin",
@@ -192,9 +192,10 @@ NODE_TOOLS = (
     "containerd",
     "containerd-shim-runc-v2",
     "ctr",
-    "coredns",
-    "pause",
 )
+"""Tools that run on each real node, outside pods."""
+
+NODE_TOOLS = (*NODE_PROGRAMS, "coredns", "pause")
 """Tools of real nodes, in addition to the cluster's."""
 
 KAI_TOOLS = tuple(name for name in TOOLS if name.startswith("kai-"))

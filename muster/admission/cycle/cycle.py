@@ -84,7 +84,7 @@ class Cycle:
         self._reserved.release()
 
     def _nominate(self, head: Entry, shared: SharedTargets | None) -> bool:
-        if not self._claims.affect(head) or self._claims.remaining(head) <= 0:
+        if not self._claims.affect(head.workload, head.node) or self._claims.remaining(head) <= 0:
             return nominate(self._state, head, self._number, shared, self._nominations)
         head.assignment_cache = None  # equivalent workloads are nominated in another state
         with self._claims.settled(head.node, self._number):
@@ -99,7 +99,7 @@ class Cycle:
 
     def _renominate(self, head: Entry, claimed: Sequence[Holding]) -> None:
         """Nominates the head again without the targets that this cycle has claimed."""
-        if not self._claims.affect(head):
+        if not self._claims.affect(head.workload, head.node):
             renominate(self._state, head, claimed)
             return
         with self._claims.settled(head.node, self._number):
@@ -144,7 +144,11 @@ class Cycle:
             self._close(head, EntryOutcome.GATED)
         elif rival:
             self._close(head, EntryOutcome.OVERLAPPING, rival)
-        elif mode is Mode.FIT and self._claims.affect(head) and not head.node.fits(head.usage):
+        elif (
+            mode is Mode.FIT
+            and self._claims.affect(head.workload, head.node)
+            and not head.node.fits(head.usage)
+        ):
             self._defer(head, "")
         elif not (is_first and self._fits_as_nominated(head)) and not self._fits(head):
             self._close(head, EntryOutcome.CROWDED_OUT, self._reserved.rival(head))
@@ -159,7 +163,11 @@ class Cycle:
         """Returns whether the search for its targets has checked that the head fits after their release, in
         the state of its nomination. It does not check the nodes that the head then reserves. Heads that
         earlier claims affect are nominated in another state."""
-        return bool(head.targets) and not head.assignment.placed and not self._claims.affect(head)
+        return (
+            bool(head.targets)
+            and not head.assignment.placed
+            and not self._claims.affect(head.workload, head.node)
+        )
 
     def _fits(self, head: Entry) -> bool:
         if not self._reserved.fits(head):

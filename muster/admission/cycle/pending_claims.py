@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from muster.admission.cycle.entry import Entry
+from muster.admission.model import Workload
 from muster.admission.quota.tree import QuotaNode
 from muster.admission.state.holdings import Holding
 from muster.admission.state.state import WorkingState
@@ -21,30 +22,28 @@ class PendingClaims:
     """The heads that wait for their targets, by the root of their cohort tree, in order, with the number of
     the cycle that has added them."""
 
-    __slots__ = ("_by_root", "_state")
+    __slots__ = ("_by_root", "_of_surplus", "_state")
 
     def __init__(self, state: WorkingState) -> None:
         self._state = state
         self._by_root: dict[QuotaNode, list[tuple[int, Entry]]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._by_root)
+        self._of_surplus: set[QuotaNode] = set()  # roots of trees in which a head waits for surplus
 
     def clear(self) -> None:
         """Forgets all heads: a new pass tries them again."""
         self._by_root.clear()
+        self._of_surplus.clear()
 
     def add(self, head: Entry, cycle: int) -> None:
         """Adds a head of the cycle that waits for its targets."""
         self._by_root.setdefault(head.node.root, []).append((cycle, head))
+        if any(target.holding.workload.surplus_of for target in head.targets):
+            self._of_surplus.add(head.node.root)
 
-    def affect(self, head: Entry) -> bool:
-        """Returns whether workloads of the head's tree wait for targets: for a gang only if these include
-        surplus."""
-        claims = self._by_root.get(head.node.root, ())
-        if head.workload.surplus_of:
-            return bool(claims)
-        return any(target.holding.workload.surplus_of for _, other in claims for target in other.targets)
+    def affect(self, workload: Workload, node: QuotaNode) -> bool:
+        """Returns whether others in the tree of the workload's queue wait for targets: for a gang only if
+        these include surplus."""
+        return node.root in (self._by_root if workload.surplus_of else self._of_surplus)
 
     def remaining(self, head: Entry) -> int:
         """Returns for how many workloads that are equivalent to the head it has not claimed quota yet."""

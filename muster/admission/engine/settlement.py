@@ -165,7 +165,7 @@ class _Settlement:
         group = self._group
         cycle = Cycle(self._state, number, self._now_ms, self._backfill, self._claims, group.nominations)
         # A head that fits may fit only into quota that a parked head waits to complete.
-        nominates = placing or self._claims
+        nominates = placing or any(self._is_affected(queue) for queue, _, _ in selected)
         fitting = None if nominates else self._selector.fitting_in_order(selected, self._preempting)
         if fitting is None:
             heads = [*(self._entry(queue, feasibility) for queue, feasibility, _ in selected), *placing]
@@ -199,6 +199,11 @@ class _Settlement:
             Entry(holding.workload, queue(holding.node.name), holding.node)
             for holding in self._placing.values()
         ]
+
+    def _is_affected(self, queue: PendingQueue) -> bool:
+        """Returns whether the head of the queue depends on targets for which others wait."""
+        head = queue.head()
+        return head is not None and self._claims.affect(head, queue.node)
 
     def _entry(self, queue: PendingQueue, feasibility: GroupEstimate) -> Entry:
         workload = queue.head()
@@ -240,7 +245,9 @@ class _Settlement:
             self._preempting.discard(head.workload.key)
         queue = self._queues[head.queue.name]
         continues = self._scans.continues(head)
-        pending = REQUEUE[head.outcome] is RequeueReason.PENDING_PREEMPTION and self._claims.affect(head)
+        pending = REQUEUE[head.outcome] is RequeueReason.PENDING_PREEMPTION and self._claims.affect(
+            head.workload, head.node
+        )
         claims_again = pending and self._claims.remaining(head) > 0
         parks = pending and not claims_again
         if queue.requeue_head(REQUEUE[head.outcome], continues, self._group.is_passed(queue), parks=parks):

@@ -203,12 +203,12 @@ def _add_job_writes(
         *redis_cleanup.finalizer_removals(workload, cluster, now_ms),
     ]
     resets = [*template_resets(workload, cluster), *redis_cleanup.label_removals(workload, cluster)]
-    planned = [] if workload.key in backing_off else job_writes(workload, cluster, now_ms, configuration)
-    syncs = list(planned)
+    backs_off = workload.key in backing_off
+    planned = [] if backs_off else list(job_writes(workload, cluster, now_ms, configuration))
     writes.stops += _without(backing_off, halts)
     writes.template_resets += _without(backing_off, resets)
-    writes.before_reservations += _without(backing_off, syncs)
-    return bool(halts or resets or syncs)
+    writes.before_reservations += _without(backing_off, planned)
+    return bool(halts or resets or planned)
 
 
 def _without(backing_off: Container[str], writes: Iterable[PlannedWrite]) -> Iterator[PlannedWrite]:
