@@ -59,6 +59,10 @@ class Cluster:
         labels: dict[str, Any] = {"jobset.sigs.k8s.io/jobset-name": name}
         return [dict(pod) for pod in self.client.list(kinds.Pod, namespace=NAMESPACE, labels=labels)]
 
+    def running(self, name: str) -> list[Manifest]:
+        """Returns the pods that run: those of an earlier start are Failed before they are removed."""
+        return [pod for pod in self.pods(name) if pod["status"].get("phase") == "Running"]
+
     def runs(self, name: str) -> bool:
         """Returns whether all of its pods run, of which there are never more than quota."""
         phases = [pod["status"].get("phase") for pod in self.pods(name)]
@@ -122,13 +126,13 @@ def test_job_sets_are_preempted_restarted_and_finished(plane: Cluster) -> None:
     assert {pod["status"]["phase"] for pod in plane.pods(dev)} <= {"Failed"}, "none runs"
     assert all(job["spec"]["suspend"] for job in plane.jobs(dev))
     assert kinds.is_true(plane.workload(dev), "Evicted")
-    plane.end(plane.pods(prod), "Succeeded")
+    plane.end(plane.running(prod), "Succeeded")
     until("prod to complete", lambda: plane.ended(prod) == "Completed")
     until("dev to run again", lambda: plane.runs(dev))
-    plane.end(plane.pods(dev)[:1], "Failed")
+    plane.end(plane.running(dev)[:1], "Failed")
     until("a restart", lambda: plane.jobset(dev)["status"]["restarts"] == 1)
     until("dev to run after its restart", lambda: plane.runs(dev))
-    plane.end(plane.pods(dev), "Succeeded")
+    plane.end(plane.running(dev), "Succeeded")
     until("dev to complete", lambda: plane.ended(dev) == "Completed")
     until("its Workload to finish", lambda: kinds.is_true(plane.workload(dev), "Finished"))
     workloads = plane.client.list(kinds.Workload, namespace=NAMESPACE)
