@@ -57,6 +57,8 @@ def storm(state: RunState, kubectl: Kubectl, seconds: float, seed: int, out: Tex
         queues = configuration(client)
         events = recorder.stop()
     judged = verdict.judge(events, queues, troubles.outages)
+    for creation, count in judged.unchecked_pods.items():
+        print(f"not checked: {count} pods that KubeRay created {creation}", file=out)
     overdue = verdict.overdue(late, too_late, judged.delayed_jobs)
     wrong = [*judged.violations, *verdict.duplicates(events), *overdue]
     print(f"{load.submitted} jobs, {len(events)} revisions: {len(wrong)} wrong", file=out, flush=True)

@@ -45,19 +45,21 @@ class Replay:
     """Replays the recorded objects and checks the invariants at each revision.
 
     Pods that KubeRay created a second time are not checked, as no controller prevents them. But each must
-    be deleted; `twice` are those that are not, by UID. KubeRay may create as many as it lost answers to
-    creations in an outage, and any number 30 s after the first ones."""
+    be deleted; `left` are those that are not, by UID. KubeRay may create as many as it lost answers to
+    creations in an outage, and any number 30 s after the first ones. The same holds for pods of a RayCluster
+    that had been deleted before: KubeRay creates them from a cache that does not show the deletion yet."""
 
     def __init__(self, queues: Iterable[tuple[Kind[Any], Object]], outages: Sequence[Outage] = ()) -> None:
         self.api = Api(lambda: 0)
         for kind, body in queues:
             self.api.objects[kind][key_of(body)] = dict(body)
         self._invariants = Invariants(self.api, always=True)
-        self.twice: dict[str, str] = {}
+        self.left: dict[str, str] = {}
         self.repeated: Counter[PodGroup] = Counter()
         """The number of pods that KubeRay created again after an answer was lost."""
         self._outages = outages
-        self._passed_over: set[str] = set()
+        self._deleted_clusters: set[str] = set()  # UIDs
+        self._passed_over: dict[str, str] = {}  # UIDs of pods -> how KubeRay created them
         self._created_s: dict[PodGroup, dict[str, float]] = defaultdict(dict)  # of every pod, by UID
 
     def take(self, event: Event) -> None:
@@ -66,12 +68,14 @@ class Replay:
         objects, key = self.api.objects[event.kind], key_of(body)
         before = objects.get(key)
         if event.kind is kinds.PODS:
-            is_second = self._is_second(body)
+            unpreventable = self._unpreventable(body)
             meta = body["metadata"]
             self._created_s[_pod_group(body)][meta["uid"]] = millis(meta["creationTimestamp"]) / 1000
-            if is_second:
-                self._pass_over(body, gone=event.type == "DELETED")
+            if unpreventable:
+                self._pass_over(body, unpreventable, gone=event.type == "DELETED")
                 return
+        if event.kind is kinds.RAY_CLUSTERS and event.type == "DELETED":
+            self._deleted_clusters.add(body["metadata"]["uid"])
         if event.type == "DELETED":
             objects.pop(key, None)
         else:
@@ -98,16 +102,29 @@ class Replay:
                 lines.append(f"{key_of(workload)} ({states}): {'; '.join(live) or 'no live pods'}")
         return lines
 
+    def unchecked_pods(self) -> Mapping[str, int]:
+        """Returns the number of pods that no controller prevents, by how KubeRay created them."""
+        return Counter(self._passed_over.values())
+
+    def _unpreventable(self, pod: Object) -> str:
+        """Returns how KubeRay created a pod that no controller prevents; empty for every other pod."""
+        uid, owners = pod["metadata"]["uid"], pod["metadata"].get("ownerReferences")
+        if uid in self._passed_over:
+            return self._passed_over[uid]
+        if key_of(pod) in self.api.objects[kinds.PODS] or not owners:
+            return ""
+        if owners[0]["uid"] in self._deleted_clusters:
+            return "for a RayCluster that had been deleted"
+        return "a second time" if self._is_second(pod) else ""
+
     def _is_second(self, pod: Object) -> bool:
         """Returns whether pods of its RayCluster completed its group before its creation, and KubeRay did not
         know: they were there for EXPECTATIONS_S, or an outage lost an answer."""
         meta = pod["metadata"]
-        if meta["uid"] in self._passed_over:
-            return True
         pods = self.api.objects[kinds.PODS]
-        owners, group = meta.get("ownerReferences"), _group_of(pod)
+        owners, group = meta["ownerReferences"], _group_of(pod)
         count = self._admitted(pod).get(group)
-        if key_of(pod) in pods or not owners or count is None:
+        if count is None:
             return False
         first = [
             p["metadata"]
@@ -134,13 +151,13 @@ class Replay:
             for created_s in self._created_s[pod_group].values()
         )
 
-    def _pass_over(self, pod: Object, *, gone: bool) -> None:
+    def _pass_over(self, pod: Object, creation: str, *, gone: bool) -> None:
         uid = pod["metadata"]["uid"]
-        self._passed_over.add(uid)
+        self._passed_over[uid] = creation
         if gone or "deletionTimestamp" in pod["metadata"]:
-            self.twice.pop(uid, None)
+            self.left.pop(uid, None)
         else:
-            self.twice[uid] = key_of(pod)
+            self.left[uid] = f"{key_of(pod)} {creation}"
 
     def _admitted(self, pod: Object) -> dict[str, int]:
         """Returns the admitted counts of the pod's Workload, by pod set."""
@@ -168,10 +185,12 @@ def _named_head(pod: Object) -> Object:
 
 
 class Verdict(NamedTuple):
-    """Violations, one sentence each, and the jobs that may have to wait for KubeRay's requeue."""
+    """Violations, one sentence each, the jobs that may have to wait for KubeRay's requeue, and the number of
+    pods that were not checked, by how KubeRay created them."""
 
     violations: list[str]
     delayed_jobs: set[str]
+    unchecked_pods: Mapping[str, int]
 
 
 def judge(
@@ -194,11 +213,10 @@ def judge(
             details = replay.holders() if len(violations) < DETAILED_MAX else []
             violations.append("\n    ".join([f"revision {event.revision}: {wrong}", *details]))
     violations += [
-        f"KubeRay created {key} a second time, and it was never deleted" for key in replay.twice.values()
+        f"KubeRay created {creation}, and it was never deleted" for creation in replay.left.values()
     ]
-    return Verdict(
-        violations, {jobs[group.cluster_uid] for group in replay.repeated if group.cluster_uid in jobs}
-    )
+    delayed_jobs = {jobs[group.cluster_uid] for group in replay.repeated if group.cluster_uid in jobs}
+    return Verdict(violations, delayed_jobs, replay.unchecked_pods())
 
 
 def unended(jobs: Iterable[Object]) -> dict[str, str]:

@@ -112,9 +112,33 @@ def worker(name: str, revision: int, made_s: int, change: str = "ADDED", **meta:
     ],
 )
 def test_pods_that_kuberay_makes_twice_have_to_be_deleted(events: list[Event], wrong: str) -> None:
-    violations, delayed = judge([reserved("first", 1, 1), worker("a", 2, 0), *events], QUEUES)
+    violations, delayed, _ = judge([reserved("first", 1, 1), worker("a", 2, 0), *events], QUEUES)
     assert [text[: len(wrong)] for text in violations] == ([wrong] if wrong else [])
     assert delayed == set()
+
+
+@pytest.mark.parametrize(
+    ("events", "wrong"),
+    [
+        pytest.param([worker("b", 6, 5)], "KubeRay created team-a/b for a RayCluster that", id="and left"),
+        pytest.param([worker("b", 6, 5), worker("b", 7, 5, "DELETED")], "", id="and deleted"),
+        pytest.param(
+            [Event(6, kinds.WORKLOADS, "DELETED", reserved("first", 1, 1).body)],
+            "revision 6: the Workload with UID first is deleted",
+            id="a pod that was created before",
+        ),
+    ],
+)
+def test_pods_of_deleted_ray_clusters_have_to_be_deleted(events: list[Event], wrong: str) -> None:
+    before = [
+        reserved("first", 1, 1),
+        cluster("cluster", 2),
+        worker("a", 3, 0),
+        cluster("cluster", 4, "DELETED"),
+    ]
+    violations, _, unchecked = judge([*before, *events], QUEUES)
+    assert [text[: len(wrong)] for text in violations] == ([wrong] if wrong else [])
+    assert sum(unchecked.values()) == sum(event.kind is kinds.PODS for event in events[:1])
 
 
 AGAIN = [worker("b", 5, 14), worker("b", 6, 14, "DELETED")]
@@ -146,7 +170,7 @@ def test_pods_are_created_again_only_if_an_answer_may_have_been_lost(
         worker("a", 3, created_s),
         *again,
     ]
-    violations, delayed = judge(events, QUEUES, outages)
+    violations, delayed, _ = judge(events, QUEUES, outages)
     assert bool(violations) is wrong
     if not wrong:
         assert delayed == {"team-a/train"}
