@@ -14,8 +14,8 @@ from sandbox.realnodes.environment import CONTROLLER
 from sandbox.realnodes.kuberay import DEPLOYMENT
 from settings.model.operators.namespaces import KUBERAY, MUSTER
 from tests.storm.load import Fault
+from tests.storm.replay import Outage
 from tests.storm.services import Services
-from tests.storm.verdict import Outage
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import StepError
 

@@ -12,9 +12,9 @@ from lightkube.core.exceptions import ApiError
 
 from sandbox.cluster import kinds
 from tests.storm.load import Fault
+from tests.storm.replay import Outage
 from tests.storm.replicas import Replica
 from tests.storm.services import Services
-from tests.storm.verdict import Outage
 
 DELETED = (kinds.PodTemplate, kinds.ProvisioningRequest, kinds.RayCluster, kinds.Pod, kinds.Workload)
 NAMESPACES = ("team-a", "team-b")

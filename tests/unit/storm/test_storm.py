@@ -14,8 +14,8 @@ from tests.simulation.kuberay_pods import GROUP_LABEL
 from tests.simulation.manifests import GPU, local_stack
 from tests.storm.proxy import Proxy
 from tests.storm.recorder import Event
+from tests.storm.replay import Outage
 from tests.storm.verdict import (
-    Outage,
     duplicates,
     failures,
     judge,
