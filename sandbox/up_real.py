@@ -14,7 +14,13 @@ from sandbox.cluster.volumes import create_volumes
 from sandbox.realnodes.environment import RealNodes
 from sandbox.running import engine_of, only_run, require_api
 from sandbox.scenario import EXAMPLES, require_no_jobs
-from sandbox.scenarios import batch_in_pods, elastic_in_pods, resize_in_pods, training_in_pods
+from sandbox.scenarios import (
+    batch_in_pods,
+    elastic_in_pods,
+    job_in_pods,
+    resize_in_pods,
+    training_in_pods,
+)
 from sandbox.scenarios.milestones import Scenario
 from sandbox.stack_file import StackFile, read
 from sandbox.up import KAI_SCHEDULER, Environment, create
@@ -24,10 +30,16 @@ from tools.toolchain.paths import RunState
 from tools.toolchain.steps import Screen, Step, StepError, run_steps
 from tools.toolchain.tools import NODE_TOOLS
 
-TRAINING, ELASTIC, RESIZE, BATCH = "training", "elastic", "resize", "batch"
-SCENARIOS = {"muster": (TRAINING, ELASTIC, RESIZE), "kueue": (BATCH, TRAINING), "kai": (BATCH,)}
-"""The scenarios of each engine: with KAI, a preempted RayJob is not restarted."""
+JOB, TRAINING, ELASTIC, RESIZE, BATCH = "job", "training", "elastic", "resize", "batch"
+SCENARIOS = {
+    "muster": (JOB, TRAINING, ELASTIC, RESIZE),
+    "kueue": (JOB, BATCH, TRAINING),
+    "kai": (JOB, BATCH),
+}
+"""The scenarios of each engine; `up` plays the first, which takes a minute where the others take several.
+With KAI, a preempted RayJob is not restarted."""
 _SUMMARIES = {
+    JOB: "a RayJob is admitted whole, and prints its result",
     TRAINING: "preempted in real pods, resumes from its checkpoint",
     ELASTIC: "Ray's autoscaler grows a job into free quota, and returns workers to production",
     RESIZE: "a worker is resized in place within its quota, and not beyond",
@@ -117,7 +129,7 @@ def scenarios_on_real_nodes(state: RunState, name: str | None = None) -> None:
     """Plays a scenario again, or all of the engine's. Raises StepError for an unknown name, or if the sandbox
     has other jobs."""
     engine = engine_of(state)
-    names = chosen_on_real_nodes(engine, name)
+    names = SCENARIOS[engine] if name is None else chosen_on_real_nodes(engine, name)
     with only_run(state):
         require_api(state)
         require_no_jobs(state)
@@ -149,11 +161,11 @@ def up_real(
 
 
 def chosen_on_real_nodes(engine: str, name: str | None) -> tuple[str, ...]:
-    """Returns the engine's scenario with this name; all scenarios if it is None. Raises StepError for an
+    """Returns the engine's scenario with this name; its first one if it is None. Raises StepError for an
     unknown name."""
     names = SCENARIOS[engine]
     if name is None:
-        return names
+        return names[:1]
     if name not in names:
         raise StepError(
             f"engine {engine} has no scenario {name!r} on real nodes",
@@ -168,6 +180,7 @@ def _scenario(name: str, play: Callable[[], str]) -> Step:
 
 def _play(name: str, engine: str, kubectl: Kubectl, screen: Screen) -> str:
     plays: dict[str, Callable[[Kubectl, Path, Screen], str]] = {
+        JOB: job_in_pods.play,
         TRAINING: partial(training_in_pods.play, exclusive=engine == "muster"),
         ELASTIC: elastic_in_pods.play,
         RESIZE: resize_in_pods.play,
