@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import httpx2
 from lightkube import ApiError, Client, KubeConfig
 from lightkube.generic_resource import create_global_resource, create_namespaced_resource
 from lightkube.types import CascadeType
@@ -62,7 +63,17 @@ WorkloadPriorityClass: Kind = create_global_resource(
 
 def connect(kubeconfig: Path) -> Client:
     """Returns a client of the kubeconfig's cluster, which ignores the environment's proxies (loopback)."""
-    return Client(config=KubeConfig.from_file(str(kubeconfig)), trust_env=False)
+    client = Client(config=KubeConfig.from_file(str(kubeconfig)), trust_env=False)
+    # lightkube 1.0.1 does not close the response to a watch that is refused: its connection would stay in use
+    http: Any = client._client
+    http._client.event_hooks = {"response": [_read_refusal]}
+    return client
+
+
+def _read_refusal(response: httpx2.Response) -> None:
+    """Reads the response to a failed request, which closes it."""
+    if response.is_error:
+        response.read()
 
 
 def jobs(client: Client, labels: Mapping[str, str] | None = None) -> list[tuple[str, Object]]:
