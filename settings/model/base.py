@@ -2,7 +2,7 @@
 
 import re
 from fractions import Fraction
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 from pydantic.alias_generators import to_camel
@@ -42,6 +42,17 @@ def refuse_bound_below_base(base_seconds: int, max_seconds: int) -> None:
             f"maxSeconds of at least baseSeconds, which is {base_seconds}",
             "raise `maxSeconds` or lower `baseSeconds`",
         )
+
+
+def with_tuples(value: Any) -> Any:
+    """Returns a value of JSON with tuples in place of its lists.
+
+    Pydantic takes what a validator with mode "before" returns for Python, in which a list is not a tuple for
+    strict validation.
+    """
+    if isinstance(value, dict):
+        return {key: with_tuples(part) for key, part in value.items()}
+    return tuple(with_tuples(part) for part in value) if isinstance(value, list) else value
 
 
 def matching(pattern: re.Pattern[str], expected: str, remedy: str) -> AfterValidator:

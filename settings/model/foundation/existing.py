@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from settings.model.base import DnsLabel, Model, refuse
+from settings.model.base import DnsLabel, Model, refuse, with_tuples
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.place import Autopilot, GkePlace
 from settings.model.google_cloud import LABELS_MAX, GoogleLabelKey, GoogleLabelValue
@@ -65,7 +65,7 @@ class Existing(Model):
                 f"no {' or '.join(wrong)}: only clusters that the stack creates have such keys{below}",
                 "remove them, or write kind: gke",
             )
-        return values
+        return with_tuples(values)
 
 
 def _keys(model: type[Model]) -> set[str]:
