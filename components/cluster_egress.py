@@ -1,7 +1,9 @@
-"""Egress rules for what pods need of their cluster: DNS, and on GKE its metadata server."""
+"""Egress rules for what pods need of their cluster: DNS, on GKE its metadata server, and the API server."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+import pulumi
 from pulumi_kubernetes.meta.v1 import LabelSelectorArgs
 from pulumi_kubernetes.networking.v1 import (
     IPBlockArgs,
@@ -14,6 +16,17 @@ from pulumi_kubernetes.networking.v1 import (
 METADATA_SERVER = {"169.254.169.254/32": (80, 8080), "169.254.169.252/32": (987, 988)}
 # DNS outside kube-system: Cloud DNS, and NodeLocal DNSCache.
 NAME_SERVERS = ("169.254.169.254/32", "169.254.20.10/32")
+
+
+class ApiServer(NamedTuple):
+    """Addresses of the API server as pods reach it, and its ports; no ports: all.
+
+    NetworkPolicies apply to the addresses behind the Service `kubernetes`, not to that of the Service
+    (GKE, "Create a cluster network policy": Limitations).
+    """
+
+    cidr: pulumi.Input[str]
+    ports: Sequence[int]
 
 
 def cluster_egress(*, on_gke: bool) -> list[NetworkPolicyEgressRuleArgs]:
@@ -30,7 +43,7 @@ def cluster_egress(*, on_gke: bool) -> list[NetworkPolicyEgressRuleArgs]:
     return rules
 
 
-def egress_to(cidrs: Sequence[str], ports: Sequence[int]) -> NetworkPolicyEgressRuleArgs:
+def egress_to(cidrs: Sequence[pulumi.Input[str]], ports: Sequence[int]) -> NetworkPolicyEgressRuleArgs:
     """Returns a rule for TCP connections to these ports, or to any port if there are none."""
     peers = [NetworkPolicyPeerArgs(ip_block=IPBlockArgs(cidr=cidr)) for cidr in cidrs]
     return NetworkPolicyEgressRuleArgs(to=peers, ports=tcp(ports) or None)

@@ -58,6 +58,7 @@ def _of_gke(settings: Settings, cluster: Foundation) -> dict[str, Any]:
         "location": cluster.google.cluster.location,
         "clusterId": cluster.cluster_id,
         "endpoint": cluster.endpoint,
+        "privateAddress": cluster.private_address,
         "kubeconfig": pulumi.Output.secret(cluster.kubeconfig),
         "network": {"network": cluster.network, "subnetwork": cluster.subnetwork},
         "nodePools": cluster.node_pools,

@@ -241,6 +241,7 @@ class Platform(Component):
             protect=_protected(settings),
             google=self.cluster.google,
             operator_hosted=settings.kuberay.install == "addon",
+            api_servers=self.cluster.api_servers,
         )
         return Tenants("tenants", args, self._inside(after))
 

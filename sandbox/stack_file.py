@@ -97,10 +97,8 @@ def fit_to_real_nodes(config: dict[str, Any]) -> list[str]:
         f"queue {queue['name']} has {REAL_NODES_CPUS} of CPU on real nodes, "
         f"{GPU_NODES_CPUS} on simulated GPU nodes"
     ]
-    for tenant in config["muster:tenants"]:
-        destinations = tenant.setdefault("network", {}).setdefault("destinations", [])
-        destinations.append({"cidr": NETWORKS, "ports": [API_PORT]})
-    changes.append("pods of tenants reach the API server, which Ray's autoscaler needs")
+    config["muster:cluster"]["apiServer"] = [{"cidr": NETWORKS, "ports": [API_PORT]}]
+    changes.append("heads of tenants reach the API server, which Ray's autoscaler needs")
     if admission["engine"] == "muster" and "deviceClasses" not in admission:
         admission["deviceClasses"] = [{"name": DEVICE, "deviceClassNames": [DEVICE_CLASS]}]
         quotas["cpu"][DEVICE] = {"nominal": DEVICE_QUOTA, "borrowingLimit": 0}

@@ -15,7 +15,10 @@ from pulumi_gcp.container import (
     ClusterRbacBindingConfigArgs,
 )
 
+from components.cluster_egress import ApiServer
 from settings.model.foundation.cluster import Gke
+
+HTTPS = 443
 
 # Google identities only: no client certificates (CIS GKE 5.8.1), and no RBAC bindings for anonymous users or
 # for every Google account (CIS 4.1.8 to 4.1.10).
@@ -80,6 +83,23 @@ def kubeconfig(connection: Mapping[str, pulumi.Output[str]]) -> dict[str, object
     }
 
 
+def private_address(cluster: gcp.container.Cluster) -> pulumi.Output[str]:
+    """Returns the address at which nodes and pods reach the control plane, whether or not it has a public
+    one too (GKE, "About customizing network isolation")."""
+
+    def present(address: str | None) -> str:
+        if not address:
+            raise pulumi.RunError(_missing("privateClusterConfig.privateEndpoint"))
+        return address
+
+    return cluster.private_cluster_config.private_endpoint.apply(present)
+
+
+def at_address(address: pulumi.Output[str]) -> tuple[ApiServer, ...]:
+    """Returns the control plane at its private address."""
+    return (ApiServer(pulumi.Output.concat(address, "/32"), [HTTPS]),)
+
+
 def _by_name(cluster: gcp.container.Cluster) -> dict[str, pulumi.Output[str]]:
     name = cluster.control_plane_endpoints_config.dns_endpoint_config.endpoint
     return {"server": _url(name, "controlPlaneEndpointsConfig.dnsEndpointConfig.endpoint")}
@@ -97,10 +117,14 @@ def _url(host: pulumi.Output[str | None], output: str) -> pulumi.Output[str]:
 
     def url(endpoint: str | None) -> str:
         if endpoint is None:
-            raise pulumi.RunError(
-                f"the GKE cluster has no output `{output}`, by which its control plane is reached: "
-                "in a unit test, let the mocks return one for gcp:container/cluster:Cluster"
-            )
+            raise pulumi.RunError(_missing(output))
         return f"https://{endpoint}"
 
     return host.apply(url)
+
+
+def _missing(output: str) -> str:
+    return (
+        f"the GKE cluster has no output `{output}`, by which its control plane is reached: "
+        "in a unit test, let the mocks return one for gcp:container/cluster:Cluster"
+    )

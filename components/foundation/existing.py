@@ -6,6 +6,7 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from components.base import Component
+from components.cluster_egress import ApiServer
 from components.foundation.apis import ProjectArgs, enter_project
 from components.foundation.cluster import FORCE_PATCH
 from components.foundation.compute_classes import ComputeClasses, ComputeClassesArgs
@@ -28,12 +29,18 @@ class ExistingClusterArgs:
     parts: frozenset[Part] = frozenset(PARTS)
 
 
+def named_api_servers(cluster: Existing) -> tuple[ApiServer, ...]:
+    """Returns the addresses of the API server that the settings name."""
+    return tuple(ApiServer(server.cidr, server.ports) for server in cluster.api_server)
+
+
 class ExistingCluster(Component):
     """An existing cluster, with the stack's node pools if it is GKE's.
 
     nodes_account: the e-mail address of the account of the stack's own pools, if it has any.
     google: None if the settings have no place of the cluster in GKE.
-    kubernetes: the provider of resources inside the cluster.
+    kubernetes: the provider of resources inside the cluster. api_servers: the addresses of its control plane
+    that the settings name.
     """
 
     def __init__(
@@ -48,6 +55,7 @@ class ExistingCluster(Component):
             enable_patch_force=FORCE_PATCH,
             opts=self.child(),
         )
+        self.api_servers = named_api_servers(cluster)
         self.google: GoogleCloud | None = None
         self.nodes_account: pulumi.Output[str] | None = None
         if cluster.gke and cluster.place:

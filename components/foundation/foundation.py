@@ -9,6 +9,7 @@ from components.foundation.apis import ProjectArgs, enter_project
 from components.foundation.backups import Backups, BackupsArgs
 from components.foundation.cluster import GkeCluster, GkeClusterArgs
 from components.foundation.compute_classes import ComputeClasses, ComputeClassesArgs
+from components.foundation.control_plane import at_address, private_address
 from components.foundation.disk_keys import disk_keys
 from components.foundation.google_cloud import GoogleCloud
 from components.foundation.gpu_networks import (
@@ -43,6 +44,7 @@ class Foundation(Component):
     google: project, region, labels and provider of the stack's other Google Cloud resources.
     kubernetes: the provider of resources inside the cluster.
     name, kubeconfig, endpoint: the cluster's; `cluster_id`, which identifies it at any address.
+    private_address: that at which pods reach its control plane; api_servers: the same with its port.
     network, subnetwork: their names or paths. nodes_account: the e-mail address of the nodes' account.
     node_pools: the names of its node pools.
     """
@@ -73,6 +75,8 @@ class Foundation(Component):
         self.name, self.kubernetes = cluster.name, cluster.kubernetes
         self.kubeconfig, self.cluster_id = cluster.kubeconfig, cluster.cluster.id
         self.endpoint, self.nodes_account = cluster.endpoint, nodes.email
+        self.private_address = private_address(cluster.cluster)
+        self.api_servers = at_address(self.private_address)
         self.network, self.subnetwork = cluster.cluster.network, cluster.cluster.subnetwork
         self.node_pools = self._node_pools(args, cluster, nodes, gpus)
         if settings.backup:

@@ -9,6 +9,8 @@ import pulumi_kubernetes as kubernetes
 from components.base import Component
 from components.foundation.apis import ProjectArgs, enter_project
 from components.foundation.cluster import FORCE_PATCH
+from components.foundation.control_plane import at_address
+from components.foundation.existing import named_api_servers
 from components.foundation.google_cloud import GoogleCloud
 from settings.model.foundation.existing import Existing
 from settings.model.split import PARTS, READ_BY, Part, Split
@@ -36,7 +38,8 @@ class JoinedCluster(Component):
     The component has the type and the name that the cluster has in a stack that is not split: the URNs of
     resources below it are the same, so they can be moved (preview/split_state.py).
 
-    name: the cluster's. google, kubernetes: as of Foundation. nodes_account: None, it is the other stack's.
+    name: the cluster's. google, kubernetes, api_servers: as of Foundation. nodes_account: None, it is the
+    other stack's.
     """
 
     nodes_account: pulumi.Output[str] | None = None
@@ -58,6 +61,11 @@ class JoinedCluster(Component):
             self._of_context(cluster, checked)
             if isinstance(cluster, Existing)
             else (self._of_outputs(references[args.split.foundation], checked))
+        )
+        self.api_servers = (
+            named_api_servers(cluster)
+            if isinstance(cluster, Existing)
+            else at_address(references[args.split.foundation].require_output("privateAddress"))
         )
         self.google: GoogleCloud | None = None
         if args.settings.place:

@@ -2,7 +2,8 @@
 
 Ray's dashboard, job and client ports have no authentication. They are open to the namespace's Ray pods and
 job submitters, and to KubeRay's operator; users connect by `kubectl port-forward`, which the API server
-authenticates and which reaches a pod from inside. A NetworkPolicy cannot compare two pods' labels, so the Ray
+authenticates and which reaches a pod from inside. Heads connect to the API server, for Ray's autoscaler; its
+access is that of the head's ServiceAccount. A NetworkPolicy cannot compare two pods' labels, so the Ray
 clusters of one namespace reach each other: the team is the unit of isolation.
 """
 
@@ -21,7 +22,7 @@ from pulumi_kubernetes.networking.v1 import (
 )
 
 from components.base import Component
-from components.cluster_egress import cluster_egress, egress_to, tcp
+from components.cluster_egress import ApiServer, cluster_egress, egress_to, tcp
 from settings.model.observability import COLLECTOR_NAMESPACES
 from settings.model.tenants.tenant import TENANT, Tenant
 
@@ -36,11 +37,12 @@ NOT_PUBLIC = ("10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", 
 @dataclass(frozen=True)
 class NetworkIsolationArgs:
     """`on_gke`: the cluster is GKE's; `operator_hosted`: KubeRay is GKE's add-on, which connects through the
-    API server's tunnel."""
+    API server's tunnel; `api_servers`: none if the addresses are not known."""
 
     tenant: Tenant
     on_gke: bool
     operator_hosted: bool
+    api_servers: Sequence[ApiServer] = ()
 
 
 class NetworkIsolation(Component):
@@ -74,6 +76,12 @@ def network_policies(args: NetworkIsolationArgs) -> Iterator[tuple[str, NetworkP
         ),
     )
     yield "ray-heads", _heads(args)
+    if args.api_servers:
+        egress = [egress_to([server.cidr], server.ports) for server in args.api_servers]
+        yield (
+            "ray-autoscalers",
+            NetworkPolicySpecArgs(pod_selector=HEADS, policy_types=["Egress"], egress=egress),
+        )
     yield (
         "job-submitters",
         _egress(_with_label(JOB), [NetworkPolicyPeerArgs(pod_selector=HEADS)], [DASHBOARD]),

@@ -8,6 +8,7 @@ from pulumi_kubernetes.core.v1 import Namespace
 from pulumi_kubernetes.meta.v1 import ObjectMetaArgs
 
 from components.base import Component
+from components.cluster_egress import ApiServer
 from components.foundation.google_cloud import GoogleCloud
 from components.tenants.checkpoints import Checkpoints, CheckpointsArgs
 from components.tenants.gateway import Gateway, GatewayArgs
@@ -22,12 +23,14 @@ from settings.model.tenants.tenant import Tenant
 @dataclass(frozen=True)
 class TenantsArgs:
     """`protect`: refuse to delete a namespace or bucket, and with it a team's jobs and checkpoints;
-    `google`: None if the cluster is not GKE's; `operator_hosted`: KubeRay is GKE's add-on."""
+    `google`: None if the cluster is not GKE's; `operator_hosted`: KubeRay is GKE's add-on; `api_servers`: as
+    of NetworkIsolationArgs."""
 
     tenants: tuple[Tenant, ...]
     protect: bool
     google: GoogleCloud | None
     operator_hosted: bool
+    api_servers: Sequence[ApiServer] = ()
 
 
 class Tenants(Component):
@@ -103,7 +106,9 @@ class Tenants(Component):
         with_it = self.child(depends_on=[namespace], deleted_with=namespace)
         NamespaceBounds(f"{tenant.namespace}-bounds", NamespaceBoundsArgs(tenant), with_it)
         if tenant.network.isolated:
-            isolation = NetworkIsolationArgs(tenant, google is not None, self._args.operator_hosted)
+            isolation = NetworkIsolationArgs(
+                tenant, google is not None, self._args.operator_hosted, self._args.api_servers
+            )
             NetworkIsolation(f"{tenant.namespace}-network", isolation, with_it)
         if google and tenant.serving:
             gateway = Gateway(

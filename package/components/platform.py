@@ -39,6 +39,8 @@ class PlatformOutputs(Model):
     """Resource ID of the cluster, which identifies it at any address."""
     endpoint: str | None = None
     """URL of the cluster's control plane."""
+    private_address: str | None = None
+    """Address at which pods reach the control plane."""
     kubeconfig: str | None = None
     """A kubeconfig without credentials, for gke-gcloud-auth-plugin; secret."""
     network: dict[str, str] | None = None

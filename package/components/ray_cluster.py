@@ -47,6 +47,8 @@ class RayClusterOutputs(Model):
     address does not replace its objects."""
     kubeconfig: str
     """A kubeconfig without credentials, for gke-gcloud-auth-plugin."""
+    private_address: str
+    """Address at which pods reach its control plane: `apiServerAddress` of its tenants."""
     node_pools: tuple[str, ...]
     """Names of its node pools."""
 
@@ -77,5 +79,6 @@ class RayCluster(Exposed):
             "project": project,
             "clusterId": foundation.cluster_id,
             "kubeconfig": foundation.kubeconfig,
+            "privateAddress": foundation.private_address,
             "nodePools": foundation.node_pools,
         }

@@ -1,15 +1,17 @@
 """One team: its namespace, local queues, access and bounds."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
+import pulumi
 import pulumi_gcp as gcp
 from pydantic import Field
 
+from components.foundation.control_plane import at_address
 from components.foundation.google_cloud import GoogleCloud
 from components.queues.queues import local_queue
 from components.tenants.tenants import Tenants, TenantsArgs
-from package.base import EXISTING, Exposed
+from package.base import EXISTING, Exposed, Later
 from settings.model.base import Model
 from settings.model.foundation.cluster import ClusterName
 from settings.model.foundation.place import GkePlace
@@ -39,6 +41,9 @@ class TenantInputs(TenantSettings):
     cluster: ClusterName | None = None
     """The cluster's name, which its Google Cloud resources have in their names; set it if several clusters of
     the project have tenants."""
+    api_server_address: Annotated[str | None, Later()] = None
+    """Address at which pods reach the API server on port 443, such as `privateAddress` of RayCluster. Heads
+    may connect to it in an isolated namespace, which Ray's autoscaler needs."""
     google_labels: dict[str, str] = Field(default_factory=dict)
     """Labels of its Google Cloud resources, to attribute their costs."""
     protect_data: bool = False
@@ -67,7 +72,7 @@ class Tenant(Exposed):
     places = {"tenants[0].": "", "cluster.location": "region", "cluster.name": "cluster"}
 
     def sections(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        elsewhere = {"project", "region", "cluster", "googleLabels", "protectData"}
+        elsewhere = {"project", "region", "cluster", "googleLabels", "protectData", "apiServerAddress"}
         tenant = {key: value for key, value in inputs.items() if key not in elsewhere}
         sections: dict[str, Any] = {"tenants": [tenant], "cluster": EXISTING}
         if "project" in inputs or any(key in inputs for key in OF_GOOGLE):
@@ -77,11 +82,13 @@ class Tenant(Exposed):
         return sections
 
     def declare(self, settings: Settings, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        address = inputs.get("apiServerAddress")
         args = TenantsArgs(
             settings.tenants,
             inputs.get("protectData", False),
             self._google(settings.place, inputs),
             operator_hosted=False,
+            api_servers=at_address(pulumi.Output.from_input(address)) if address else (),
         )
         tenants = Tenants("tenants", args, self.child())
         (tenant,) = settings.tenants

@@ -24,7 +24,7 @@ from preview.plugins.sdk_properties import Sdk
 from preview.plugins.serving import StandInProvider, serve
 from preview.plugins.structs import from_struct, to_struct
 from preview.resources.differences import differences
-from preview.resources.pretence import NO_HOST, OBJECTS, VARIABLE
+from preview.resources.pretence import NO_ADDRESS, NO_HOST, OBJECTS, VARIABLE
 from preview.resources.refusals import RefusedError
 from preview.resources.values import UNKNOWN
 
@@ -114,7 +114,7 @@ def previewed(token: str, properties: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the declared properties, with unknown values for outputs that Google adds inside them."""
     if token != CLUSTER:
         return dict(properties)
-    return _with_addresses(properties, host=UNKNOWN, certificate=UNKNOWN)
+    return _with_addresses(properties, host=UNKNOWN, certificate=UNKNOWN, address=UNKNOWN)
 
 
 def pretended(token: str, name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,10 +122,12 @@ def pretended(token: str, name: str, properties: Mapping[str, Any]) -> dict[str,
     outputs = {**properties, "id": f"pretended/{name}"}
     if token != CLUSTER:
         return outputs
-    return _with_addresses(outputs, host=f"{name}{NO_HOST}", certificate="")
+    return _with_addresses(outputs, host=f"{name}{NO_HOST}", certificate="", address=NO_ADDRESS)
 
 
-def _with_addresses(properties: Mapping[str, Any], host: str, certificate: str) -> dict[str, Any]:
+def _with_addresses(
+    properties: Mapping[str, Any], host: str, certificate: str, address: str
+) -> dict[str, Any]:
     endpoints = _mapping(properties.get("controlPlaneEndpointsConfig"))
     dns = {**_mapping(endpoints.get("dnsEndpointConfig")), "endpoint": host}
     return {
@@ -133,6 +135,10 @@ def _with_addresses(properties: Mapping[str, Any], host: str, certificate: str) 
         "endpoint": host,
         "masterAuth": {**_mapping(properties.get("masterAuth")), "clusterCaCertificate": certificate},
         "controlPlaneEndpointsConfig": {**endpoints, "dnsEndpointConfig": dns},
+        "privateClusterConfig": {
+            **_mapping(properties.get("privateClusterConfig")),
+            "privateEndpoint": address,
+        },
     }
 
 

@@ -55,6 +55,9 @@ def test_a_head_is_open_to_its_own_pods_only(
         pytest.param(("team-a", "net-other"), "coredns.kube-system", 53, True, id="DNS"),
         pytest.param(("team-a", "net-other"), "muster-page.muster-system", 80, False, id="the page"),
         pytest.param(("team-a", "net-head"), "kubernetes.default", 443, True, id="a head, the API server"),
+        pytest.param(
+            ("team-a", "net-worker"), "kubernetes.default", 443, False, id="a worker, the API server"
+        ),
     ],
 )
 @pytest.mark.usefixtures("head")

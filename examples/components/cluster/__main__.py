@@ -23,4 +23,5 @@ cluster = muster.RayCluster(
 )
 pulumi.export("kubeconfig", cluster.kubeconfig)
 pulumi.export("clusterId", cluster.cluster_id)
+pulumi.export("privateAddress", cluster.private_address)
 pulumi.export("pools", POOLS)

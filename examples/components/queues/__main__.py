@@ -52,6 +52,7 @@ async def main() -> None:
             namespace=team,
             queues={"jobs": team},
             group=f"{team}@example.com",
+            api_server_address=stack.require_output("privateAddress"),
             opts=pulumi.ResourceOptions(provider=inside, depends_on=[queues]),
         )
     pulumi.export("clusterQueues", queues.cluster_queues)

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from settings.model.base import DnsLabel, Model, refuse, with_tuples
+from settings.model.destinations import Destination
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.place import Autopilot, GkePlace
 from settings.model.google_cloud import LABELS_MAX, GoogleLabelKey, GoogleLabelValue
@@ -41,6 +42,10 @@ class Existing(Model):
     """Context in the kubeconfig; the current one if unset."""
     serves_mutating_policies: bool = True
     """True if the cluster serves MutatingAdmissionPolicy v1 (Kubernetes 1.36 or later)."""
+    api_server: tuple[Destination, ...] = ()
+    """The API server's addresses behind the Service `kubernetes`, to which the heads of isolated tenants
+    connect: without them, Ray's autoscaler works only if they are public and tenants have egress `https`.
+    `kubectl get endpointslices -n default` shows them."""
     gke: Joined | None = None
     """The cluster's place in GKE; if unset, Google Cloud resources are not available, and all pools are in
     the cluster already."""

@@ -1,11 +1,10 @@
 """Tenants: teams' namespaces, their local queues, permissions, limits and network access."""
 
 import re
-from ipaddress import IPv4Network
 from math import ceil
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from typing_extensions import Doc
 
 from muster.cluster.jobs.kinds import JOB_KINDS
@@ -17,8 +16,8 @@ from muster.objects.names import (
     TENANT_LABEL,
     unqueued_label,
 )
-from settings.model.base import DnsLabel, DnsSubdomain, Model, Quantity, amount, matching, refuse
-from settings.model.foundation.network import Cidr
+from settings.model.base import DnsLabel, DnsSubdomain, Model, Quantity, amount, matching
+from settings.model.destinations import Destination
 from settings.model.queues.queue import Weight
 from settings.model.tenants.google import CLAIM_SIZE, Checkpoints, Identity, Serving
 from settings.model.tenants.limits import Limits, QuotaKey
@@ -50,28 +49,6 @@ IdentityGroup = Annotated[
 ]
 
 
-Port = Annotated[int, Field(ge=1, le=65535)]
-
-
-def _reachable(cidr: str) -> str:
-    network = IPv4Network(cidr)
-    if network.is_loopback or network.is_link_local or network.is_multicast:
-        refuse(
-            "a range that pods reach by TCP: no loopback, link-local or multicast addresses (RFC 6890)",
-            "remove it; the metadata server is always allowed",
-        )
-    return cidr
-
-
-class Destination(Model):
-    """A range of addresses that pods may connect to by TCP."""
-
-    cidr: Annotated[Cidr, AfterValidator(_reachable)]
-    """The range, such as 10.20.0.5/32 for a single address."""
-    ports: tuple[Port, ...] = ()
-    """Allowed ports (none: all)."""
-
-
 class TenantNetwork(Model):
     """NetworkPolicies of the namespace, which allow only traffic that Ray needs and what is listed here."""
 
@@ -82,7 +59,7 @@ class TenantNetwork(Model):
     Hugging Face; only Google APIs through private.googleapis.com and restricted.googleapis.com, which your
     DNS must resolve to; or none."""
     destinations: tuple[Destination, ...] = ()
-    """Further destinations, such as a database or, for autoscaling clusters, the API server."""
+    """Further destinations, such as a database."""
     clients: tuple[DnsLabel, ...] = ()
     """Namespaces whose pods may call Ray Serve in this namespace (port 8000)."""
 

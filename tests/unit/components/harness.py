@@ -39,6 +39,7 @@ OUTPUTS: dict[str, dict[str, Any]] = {
     "gcp:container/cluster:Cluster": {
         "controlPlaneEndpointsConfig": {"dnsEndpointConfig": {"endpoint": "gke-ray.us-west1-b.gke.goog"}},
         "endpoint": "203.0.113.7",
+        "privateClusterConfig": {"privateEndpoint": "10.0.0.2"},
         "masterAuth": {"clusterCaCertificate": "Y2E="},
     },
     "docker-build:index:Image": {

@@ -271,6 +271,23 @@ def test_egress_on_gke_follows_the_settings(network: dict[str, Any], egress: lis
     ]
 
 
+def test_heads_reach_the_control_plane_of_gke_at_its_private_address() -> None:
+    assert policies(on_gke(network={"egress": "none"}))["ray-autoscalers"] == {
+        "podSelector": HEADS,
+        "policyTypes": ["Egress"],
+        "egress": [{"to": block("10.0.0.2/32"), "ports": tcp(443)}],
+    }
+
+
+def test_heads_reach_the_named_api_servers_of_an_existing_cluster() -> None:
+    api_servers = [{"cidr": "10.9.0.2/32", "ports": [6443]}, {"cidr": "10.9.0.3/32"}]
+    declared = declare_platform(put("muster:cluster", {**EXISTING, "apiServer": api_servers}))
+    assert policies(declared)["ray-autoscalers"]["egress"] == [
+        {"to": block("10.9.0.2/32"), "ports": tcp(6443)},
+        {"to": block("10.9.0.3/32")},
+    ]
+
+
 def test_metrics_are_scraped_on_gke() -> None:
     assert policies(on_gke())["metrics"]["ingress"] == [
         {"from": [namespace("gmp-system"), namespace("gke-gmp-system")], "ports": tcp(8080)}

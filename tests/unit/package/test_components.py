@@ -39,9 +39,10 @@ OUTPUTS = {
     "Platform": {
         *("cluster", "engine", "queues", "kubectl", "serving"),
         *("accounts", "buckets", "tenantAccounts", "tenantBuckets"),
-        *("project", "location", "clusterId", "endpoint", "kubeconfig", "network", "nodePools"),
+        *("project", "location", "clusterId", "endpoint", "privateAddress", "kubeconfig"),
+        *("network", "nodePools"),
     },
-    "RayCluster": {"name", "location", "project", "clusterId", "kubeconfig", "nodePools"},
+    "RayCluster": {"name", "location", "project", "clusterId", "kubeconfig", "privateAddress", "nodePools"},
     "Queues": {"clusterQueues", "flavors", "priorities"},
     "Tenant": {"namespace", "queues", "addresses"},
     "Controller": {"namespace", "image"},

@@ -45,8 +45,8 @@ def later() -> Iterator[str]:
                 yield f"{token.rpartition(':')[2]}.{name}"
 
 
-def test_only_the_image_may_be_an_output() -> None:
-    assert list(later()) == ["Controller.image"]
+def test_images_and_addresses_may_be_outputs() -> None:
+    assert list(later()) == ["Tenant.apiServerAddress", "Controller.image"]
 
 
 def test_types_have_other_names_than_the_arguments_of_components() -> None:

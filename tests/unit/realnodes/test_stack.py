@@ -41,7 +41,7 @@ def test_real_nodes_change_the_first_queue_and_say_so() -> None:
     assert stack_file.settings.controller.wait_for_pods_ready is not None
     assert stack_file.changes == [
         "queue team-a has 2500m of CPU on real nodes, 100m on simulated GPU nodes",
-        "pods of tenants reach the API server, which Ray's autoscaler needs",
+        "heads of tenants reach the API server, which Ray's autoscaler needs",
         "queue team-a has 3 devices of gpu.example.com, by claims",
         "a gang is evicted 30 s after its node is lost",
     ]

@@ -73,11 +73,16 @@ def test_difference_tells_whether_it_recreates_the_resource() -> None:
 
 def test_addresses_of_a_cluster_are_unknown_before_its_creation() -> None:
     outputs = created(
-        TYPE, {"controlPlaneEndpointsConfig": {"dnsEndpointConfig": {"allowExternalTraffic": True}}}
+        TYPE,
+        {
+            "controlPlaneEndpointsConfig": {"dnsEndpointConfig": {"allowExternalTraffic": True}},
+            "privateClusterConfig": {"enablePrivateNodes": True},
+        },
     )
     dns = {"allowExternalTraffic": True, "endpoint": UNKNOWN}
     assert outputs["controlPlaneEndpointsConfig"] == {"dnsEndpointConfig": dns}
     assert outputs["endpoint"] == UNKNOWN
+    assert outputs["privateClusterConfig"] == {"enablePrivateNodes": True, "privateEndpoint": UNKNOWN}
     assert outputs["masterAuth"] == {"clusterCaCertificate": UNKNOWN}
     assert "id" not in outputs
 
