@@ -42,17 +42,17 @@ class PodGroup(NamedTuple):
 class Replay:
     """Replays the recorded objects and checks the invariants at each revision.
 
-    Pods that KubeRay created a second time are not checked, as no controller prevents them. But each must
-    be deleted; `left` are those that are not, by UID. KubeRay may create as many as it lost answers to
-    creations in an outage, and any number 30 s after the first ones. The same holds for pods of a RayCluster
-    that had been deleted before: KubeRay creates them from a cache that does not show the deletion yet."""
+    Two kinds of pods are not checked, as no controller prevents them, but must be deleted; `undeleted` are
+    the ones that still exist, by UID. KubeRay creates a pod a second time after it lost the answer to a
+    creation in an outage, and any number 30 s after the first ones. And it creates pods of a RayCluster that
+    was deleted before, from a cache that does not show the deletion yet."""
 
     def __init__(self, queues: Iterable[tuple[Kind[Any], Object]], outages: Sequence[Outage] = ()) -> None:
         self.api = Api(lambda: 0)
         for kind, body in queues:
             self.api.objects[kind][key_of(body)] = dict(body)
         self._invariants = Invariants(self.api, always=True)
-        self.left: dict[str, str] = {}
+        self.undeleted: dict[str, str] = {}
         self.repeated: Counter[PodGroup] = Counter()
         """The number of pods that KubeRay created again after an answer was lost."""
         self._outages = outages
@@ -153,9 +153,9 @@ class Replay:
         uid = pod["metadata"]["uid"]
         self._passed_over[uid] = creation
         if gone or "deletionTimestamp" in pod["metadata"]:
-            self.left.pop(uid, None)
+            self.undeleted.pop(uid, None)
         else:
-            self.left[uid] = f"{key_of(pod)} {creation}"
+            self.undeleted[uid] = f"{key_of(pod)} {creation}"
 
     def _admitted(self, pod: Object) -> dict[str, int]:
         """Returns the admitted counts of the pod's Workload, by pod set."""

@@ -17,8 +17,8 @@ DETAILED_MAX = 3  # violations that list what uses the quota
 
 
 class Verdict(NamedTuple):
-    """Violations, one sentence each, the jobs that may have to wait for KubeRay's requeue, and the number of
-    pods that were not checked, by how KubeRay created them."""
+    """Violations, one sentence each; the jobs that KubeRay's requeue may delay; and the number of unchecked
+    pods, by how KubeRay created them."""
 
     violations: list[str]
     delayed_jobs: set[str]
@@ -45,7 +45,7 @@ def judge(
             details = replay.holders() if len(violations) < DETAILED_MAX else []
             violations.append("\n    ".join([f"revision {event.revision}: {wrong}", *details]))
     violations += [
-        f"KubeRay created {creation}, and it was never deleted" for creation in replay.left.values()
+        f"KubeRay created {creation}, and it was never deleted" for creation in replay.undeleted.values()
     ]
     delayed_jobs = {jobs[group.cluster_uid] for group in replay.repeated if group.cluster_uid in jobs}
     return Verdict(violations, delayed_jobs, replay.unchecked_pods())
