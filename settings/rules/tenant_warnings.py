@@ -4,11 +4,13 @@ import difflib
 from collections.abc import Iterator
 
 from settings.model.foundation.cluster import Gke
+from settings.model.queues.admission import WEEK_SECONDS
 from settings.model.stack import Settings
 from settings.problems import Doubt
 from settings.rules.registry import doubt
 from settings.rules.tenants import tenants_of
 
+DAY_SECONDS = 86400
 # Regions in or near a location of several regions.
 AROUND = {
     "us": ("us-",),
@@ -49,6 +51,24 @@ def buckets_may_be_far(settings: Settings) -> Iterator[Doubt]:
                 (*path, "checkpoints", "location"),
                 f"the cluster is in {region}: every checkpoint is sent there and back",
                 "Cloud Storage, bucket locations",
+            )
+
+
+@doubt("pools", "admission", "tenants")
+def checkpoints_may_be_deleted_too_soon(settings: Settings) -> Iterator[Doubt]:
+    """Checkpoints exist for as long as the nodes that a job may run on: a job that is evicted near the end
+    resumes from them (Cloud Storage, object lifecycle: Age; GKE, queued provisioning: at most a week)."""
+    queued = settings.admission.queued_provisioning.max_run_seconds or WEEK_SECONDS
+    limits = [pool.max_run_seconds or (queued if pool.queued else 0) for pool in settings.pools]
+    longest = max(limits, default=0)
+    for path, tenant in tenants_of(settings):
+        days = tenant.checkpoints.delete_after_days if tenant.checkpoints else None
+        if days is not None and days * DAY_SECONDS < longest:
+            yield Doubt(
+                (*path, "checkpoints", "deleteAfterDays"),
+                f"a job may run on a node for {longest / DAY_SECONDS:.3g} days: what it wrote at its start, "
+                "such as data that a checkpoint refers to, is deleted while it runs",
+                "Cloud Storage, object lifecycle",
             )
 
 

@@ -53,6 +53,20 @@ def accelerators_may_be_unused(settings: Settings) -> Iterator[Doubt]:
             )
 
 
+@doubt("admission", "controller")
+def a_controller_may_be_unused(settings: Settings) -> Iterator[Doubt]:
+    """Muster's controller, its page and its journal are deployed with engine muster only
+    (docs/architecture.md)."""
+    engine = settings.admission.engine
+    if settings.controller is not None and engine != "muster":
+        yield Doubt(
+            ("muster:controller",),
+            f"engine {engine} admits jobs, so the stack has no controller, page or journal; remove it, or "
+            "write engine: muster in muster:admission",
+            "docs/architecture.md",
+        )
+
+
 @doubt("queues")
 def checks_may_be_unused(settings: Settings) -> Iterator[Doubt]:
     """An admission check delays gangs of the cluster queues that name it, and no others (Kueue:

@@ -96,12 +96,12 @@ def using(config: dict[str, Any]) -> dict[str, Any]:
     quotas = config["muster:queues"]["clusterQueues"][0]["quotas"]
     for pool in config["muster:pools"]:
         if "gpu" in pool:
-            devices = {"nvidia.com/gpu": pool["gpu"]["count"]}
+            device, count = "nvidia.com/gpu", pool["gpu"]["count"]
         elif "tpu" in pool:
-            devices = {"google.com/tpu": prod(map(int, pool["tpu"]["topology"].split("x")))}
+            device, count = "google.com/tpu", prod(map(int, pool["tpu"]["topology"].split("x")))
         else:
             continue
-        quotas.setdefault(pool["name"], {"cpu": 1, "memory": "1Gi", **devices})
+        quotas.setdefault(pool["name"], {"cpu": 3 * count, "memory": f"{12 * count}Gi", device: count})
     return config
 
 

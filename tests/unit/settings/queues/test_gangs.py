@@ -109,10 +109,10 @@ WARNED = {
         "no gang of queue team-a can use pool l4: the quota of its devices is 0, and no cohort lends any",
     ),
     "more GPUs than the nodes of a cluster elsewhere have": (
-        with_quotas(cpu=HEADS, l4={"cpu": 16, "memory": "64Gi", "nvidia.com/gpu": 1000})
+        with_quotas(cpu=HEADS, l4={"cpu": 16, "memory": "64Gi", "nvidia.com/gpu": 12})
         | {"muster:cluster": EXISTING},
         f"{QUOTAS}.l4.nvidia.com/gpu",
-        "expected at most 10 of nvidia.com/gpu in all quotas of flavor l4, which grant 1000",
+        "expected at most 10 of nvidia.com/gpu in all quotas of flavor l4, which grant 12",
     ),
     "a quota of one and a half slices": (
         with_slices(24),

@@ -70,6 +70,18 @@ WARNED: dict[str, tuple[dict[str, Any], str]] = {
         tenant(identity={}, checkpoints={"bucket": "acme-ml-checkpoints", "location": "EU"}),
         "every checkpoint is sent there and back",
     ),
+    "checkpoints that are deleted while their job runs": (
+        tenant(identity={}, checkpoints={"bucket": "acme-ml-checkpoints", "deleteAfterDays": 1}),
+        "a job may run on a node for 7 days",
+    ),
+    "two names of one priority": (
+        section("muster:admission", priorities={"prod": 1000, "batch": 100, "night": 100}),
+        "batch has the same value",
+    ),
+    "a controller next to Kueue": (
+        {**with_kueue(), "muster:controller": GOOD["muster:controller"]},
+        "engine kueue admits jobs, so the stack has no controller",
+    ),
     "quotas below a RayJob": (
         {
             **put("muster:queues", "clusterQueues", 1, {"name": "cpu", "quotas": {"cpu": {"cpu": "300m"}}}),
@@ -106,6 +118,9 @@ QUIET: dict[str, dict[str, Any]] = {
     ),
     "checkpoints around the cluster": tenant(
         identity={}, checkpoints={"bucket": "acme-ml-checkpoints", "location": "US"}
+    ),
+    "checkpoints that outlive their job": tenant(
+        identity={}, checkpoints={"bucket": "acme-ml-checkpoints", "deleteAfterDays": 7}
     ),
     "pods that have five minutes": waiting(300),
     "a later patch of KubeRay": section("muster:kuberay", version="1.7.3"),
