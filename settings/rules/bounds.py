@@ -152,6 +152,44 @@ def quotas_let_created_objects_in(settings: Settings) -> Iterator[Finding]:
                     )
 
 
+@doubt("pools", "queues", "tenants")
+def devices_may_be_refused(settings: Settings) -> Iterator[Doubt]:
+    """A LimitRange lets in a container with one device of each flavor of the tenant's queues (Kubernetes,
+    LimitRange). `limits_let_gangs_in` refuses bounds that let in no gang of any flavor."""
+    for path, tenant in tenants_of(settings):
+        gangs = [smallest_gang(pool, queue) for queue, pool in _flavors_of(tenant, settings)]
+        for resource, most in tenant.limits.max.items() if tenant.limits else ():
+            refused = [
+                gang.flavor
+                for gang in gangs
+                if "/" in resource and amount(gang.requests.get(resource, "0")) > amount(most)
+            ]
+            if refused:
+                yield Doubt(
+                    (*path, "limits", "max", resource),
+                    f"no worker may have a device of flavor {' or '.join(refused)}, of which its queues have "
+                    "quota",
+                    "Kubernetes, LimitRange",
+                )
+
+
+@doubt("tenants")
+def clusters_may_be_refused(settings: Settings) -> Iterator[Doubt]:
+    """A ResourceQuota that bounds RayClusters bounds RayJobs too: KubeRay creates a RayCluster for each
+    (KubeRay, rayjob_controller.go). `quotas_let_created_objects_in` refuses a bound of 0."""
+    for path, tenant in tenants_of(settings):
+        key, jobs = "count/rayclusters.ray.io", tenant.hard_limits["count/rayjobs.ray.io"]
+        hard = tenant.resource_quota.get(key)
+        if hard is not None and 0 < amount(hard) < amount(jobs):
+            yield Doubt(
+                (*path, "resourceQuota", key),
+                f"KubeRay creates a RayCluster for each RayJob, of which there may be {jobs}: one that is "
+                "refused leaves its job with quota of its queue and without pods; lower "
+                "count/rayjobs.ray.io too",
+                "KubeRay, rayjob_controller.go",
+            )
+
+
 @doubt("tenants")
 def submitters_may_be_refused(settings: Settings) -> Iterator[Doubt]:
     """A LimitRange lets in the submitter that KubeRay adds to a RayJob, unless each job configures its own

@@ -105,9 +105,15 @@ def forecast_topologies_exist(settings: Settings) -> Iterator[Finding]:
 
 @doubt("forecast")
 def trace_may_be_missing(settings: Settings) -> Iterator[Doubt]:
-    """The trace of forecasts is a file, which may not exist before a workflow downloads it
-    (`muster forecast --trace`)."""
+    """The trace of forecasts is a file in the folder of Pulumi.yaml, which may not exist before a workflow
+    downloads it (`muster forecast --trace`)."""
     trace = settings.forecast.trace
+    if trace is not None and Path(trace).is_absolute():
+        yield Doubt(
+            ("muster:forecast", "trace"),
+            "an absolute path: forecasts fail on other machines, such as those of pull requests",
+            "docs/forecast.md",
+        )
     # Pulumi runs the program in the folder of Pulumi.yaml, to which the path is relative.
     if trace is not None and not Path(trace).is_file():
         yield Doubt(

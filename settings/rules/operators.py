@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from muster.cluster.jobs.rayservice import RAY_SERVICE
 from settings.model.base import Model
 from settings.model.foundation.existing import Existing
+from settings.model.operators.jobset import JOBSET_VERSION
 from settings.model.operators.kuberay import KUBERAY_VERSION, SINCE_1_7, UNTIL_1_7
 from settings.model.operators.kueue import DEFAULT_FRAMEWORKS, KUEUE_VERSION
 from settings.model.operators.kueue_gates import KUEUE_GATES
+from settings.model.operators.lws import LWS_VERSION
 from settings.model.operators.shared import release_numbers
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, did_you_mean
@@ -99,13 +101,15 @@ def versions_serve_what_is_used(settings: Settings) -> Iterator[Finding]:
         )
 
 
-@doubt("kuberay", "kueue", "admission")
+@doubt("kuberay", "kueue", "jobset", "lws", "admission")
 def versions_may_be_too_new(settings: Settings) -> Iterator[Doubt]:
-    """Admission policies and views of objects were tested with certain versions of KubeRay and Kueue; a later
-    one may have fields that they do not know (docs/upgrading.md)."""
+    """Admission policies and views of objects were tested with certain versions of the operators; a later one
+    may have fields that they do not know (docs/upgrading.md)."""
     tested = {
         "muster:kuberay": ("KubeRay", settings.kuberay.chart_version, KUBERAY_1_7),
         "muster:kueue": ("Kueue", settings.kueue.version, release_numbers(KUEUE_VERSION)),
+        "muster:jobset": ("JobSet", settings.jobset.version, release_numbers(JOBSET_VERSION)),
+        "muster:lws": ("LeaderWorkerSet", settings.lws.version, release_numbers(LWS_VERSION)),
     }
     if settings.admission.engine == "kai":
         del tested["muster:kueue"]
@@ -115,6 +119,23 @@ def versions_may_be_too_new(settings: Settings) -> Iterator[Doubt]:
                 (key, "version"),
                 f"the newest {name} that this version of Muster was tested with is "
                 f"{'.'.join(map(str, newest))}: policies do not know fields that later ones add",
+                "docs/upgrading.md",
+            )
+
+
+@doubt("jobset", "lws")
+def versions_may_be_too_old(settings: Settings) -> Iterator[Doubt]:
+    """Charts, CRDs and the fields that suspend objects were tested with certain versions of the operators
+    (docs/upgrading.md)."""
+    tested = {
+        "muster:jobset": ("JobSet", settings.jobset.version, JOBSET_VERSION),
+        "muster:lws": ("LeaderWorkerSet", settings.lws.version, LWS_VERSION),
+    }
+    for key, (name, version, oldest) in tested.items():
+        if release_numbers(version)[:2] < release_numbers(oldest)[:2]:
+            yield Doubt(
+                (key, "version"),
+                f"the oldest {name} that this version of Muster was tested with is {oldest}",
                 "docs/upgrading.md",
             )
 

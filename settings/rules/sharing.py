@@ -56,6 +56,25 @@ def thresholds_need_a_policy(settings: Settings) -> Iterator[Finding]:
             )
 
 
+@doubt("admission", "queues")
+def thresholds_may_have_no_effect(settings: Settings) -> Iterator[Doubt]:
+    """A gang that borrows preempts others up to `maxPriorityThreshold` (Kueue: BorrowWithinCohort)."""
+    priorities = settings.admission.priorities.values()
+    for i, queue in enumerate(settings.queues.cluster_queues):
+        borrows = queue.preemption.borrow_within_cohort
+        threshold = borrows.max_priority_threshold if borrows and borrows.policy != "Never" else None
+        if threshold is not None and priorities and threshold < min(0, *priorities):
+            yield Doubt(
+                (
+                    *("muster:queues", "clusterQueues", i, "preemption"),
+                    *("borrowWithinCohort", "maxPriorityThreshold"),
+                ),
+                f"every job has a higher priority, at least {min(0, *priorities)}, so nothing is preempted "
+                "this way",
+                "Kueue: BorrowWithinCohort",
+            )
+
+
 @rule("kueue", "admission", "controller", "queues")
 def borrowing_preempts_without_fair_sharing(settings: Settings) -> Iterator[Finding]:
     """`borrowWithinCohort` has no effect with fair sharing, which preempts by shares (Kueue, "Preemption":

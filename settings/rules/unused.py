@@ -67,6 +67,21 @@ def a_controller_may_be_unused(settings: Settings) -> Iterator[Doubt]:
         )
 
 
+@doubt("controller", "queues")
+def a_minimum_run_time_may_be_unused(settings: Settings) -> Iterator[Doubt]:
+    """A minimum run time protects gangs that others may preempt (docs/settings.md)."""
+    controller = settings.controller
+    if controller is None or controller.rules.minimum_run_seconds is None:
+        return
+    policies = [queue.preemption for queue in settings.queues.cluster_queues]
+    if all(p.within_cluster_queue == p.reclaim_within_cohort == "Never" for p in policies):
+        yield Doubt(
+            ("muster:controller", "rules", "minimumRunSeconds"),
+            "no cluster queue has `preemption`, so no gang is preempted at any time",
+            "Kueue: ClusterQueuePreemption",
+        )
+
+
 @doubt("queues")
 def checks_may_be_unused(settings: Settings) -> Iterator[Doubt]:
     """An admission check delays gangs of the cluster queues that name it, and no others (Kueue:

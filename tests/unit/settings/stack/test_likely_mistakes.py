@@ -82,6 +82,42 @@ WARNED: dict[str, tuple[dict[str, Any], str]] = {
         {**with_kueue(), "muster:controller": GOOD["muster:controller"]},
         "engine kueue admits jobs, so the stack has no controller",
     ),
+    "a threshold below all priorities": (
+        put(
+            *TEAM_A,
+            "preemption",
+            "borrowWithinCohort",
+            {"policy": "LowerPriority", "maxPriorityThreshold": -1},
+        ),
+        "every job has a higher priority, at least 0",
+    ),
+    "no GPU for a container": (
+        tenant(limits={"max": {"nvidia.com/gpu": 0}}),
+        "no worker may have a device of flavor l4",
+    ),
+    "a trace of one machine": (
+        section("muster:forecast", trace="/home/me/trace.csv"),
+        "an absolute path: forecasts fail on other machines",
+    ),
+    "a minimum run time without preemption": (
+        {
+            **put(*TEAM_A, "preemption", None),
+            "muster:controller": {**GOOD["muster:controller"], "rules": {"minimumRunSeconds": 60}},
+        },
+        "no cluster queue has `preemption`",
+    ),
+    "a JobSet of the future": (
+        section("muster:jobset", install="helm", version="0.12.0"),
+        "the newest JobSet",
+    ),
+    "an old LeaderWorkerSet": (
+        section("muster:lws", install="helm", version="0.7.0"),
+        "the oldest LeaderWorkerSet",
+    ),
+    "fewer RayClusters than RayJobs": (
+        tenant(resourceQuota={"count/rayclusters.ray.io": 10}),
+        "KubeRay creates a RayCluster for each RayJob, of which there may be 5000",
+    ),
     "quotas below a RayJob": (
         {
             **put("muster:queues", "clusterQueues", 1, {"name": "cpu", "quotas": {"cpu": {"cpu": "300m"}}}),
