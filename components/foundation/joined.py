@@ -65,7 +65,7 @@ class JoinedCluster(Component):
         self.api_servers = (
             named_api_servers(cluster)
             if isinstance(cluster, Existing)
-            else at_address(references[args.split.foundation].require_output("privateAddress"))
+            else at_address(_address(references[args.split.foundation], args.split.foundation))
         )
         self.google: GoogleCloud | None = None
         if args.settings.place:
@@ -96,6 +96,22 @@ class JoinedCluster(Component):
             enable_patch_force=FORCE_PATCH,
             opts=self.child(),
         )
+
+
+def _address(foundation: pulumi.StackReference, stack: str) -> pulumi.Output[str]:
+    """Returns the address at which pods reach the control plane. Raises RunError if the stack was deployed
+    before it had this output; a preview only warns of it, as of other settings."""
+
+    def present(address: str | None) -> str:
+        if address:
+            return address
+        text = f"stack {stack} has no output `privateAddress` yet: deploy it first"
+        if not pulumi.runtime.is_dry_run():
+            raise pulumi.RunError(text)
+        pulumi.log.warn(text)
+        return "0.0.0.0"
+
+    return foundation.get_output("privateAddress").apply(present)
 
 
 def _check(deployed: dict[Part, Any], args: JoinedClusterArgs) -> None:

@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterator
 
 from settings.model.foundation.cluster import Gke
+from settings.model.foundation.existing import Existing
 from settings.model.queues.admission import WEEK_SECONDS
 from settings.model.stack import Settings
 from settings.problems import Doubt
@@ -37,6 +38,24 @@ def unqueued_devices_may_be_unbounded(settings: Settings) -> Iterator[Doubt]:
                 "bounds them",
                 "Kubernetes, resource quotas",
             )
+
+
+@doubt("cluster", "admission", "tenants")
+def autoscalers_may_be_isolated(settings: Settings) -> Iterator[Doubt]:
+    """Heads of isolated tenants reach the API server of an existing cluster if its address is named: Ray's
+    autoscaler asks it for workers (docs/elastic.md, network policies). Without autoscaling, and with a public
+    address and egress `https`, they need no rule."""
+    cluster = settings.cluster
+    if not isinstance(cluster, Existing) or cluster.gke is None or cluster.api_server:
+        return
+    networks = [tenant.network for tenant in settings.tenants]
+    if settings.admission.engine != "kai" and any(n.isolated and not n.destinations for n in networks):
+        yield Doubt(
+            ("muster:cluster", "apiServer"),
+            "NetworkPolicies keep Ray's autoscaler from a private address of the API server, so autoscaled "
+            "jobs stay at their minimum; `kubectl get endpointslices -n default` shows the address",
+            "docs/elastic.md",
+        )
 
 
 @doubt("cluster", "tenants")

@@ -12,7 +12,9 @@ def test_a_yaml_program_adds_a_team_to_the_cluster_of_another_stack(
 ) -> None:
     programs = Programs(tmp_path, SAVED_ONCE)
     kubeconfig = cluster.kubeconfig.read_text()
-    programs.written("ray-cluster", outputs={"kubeconfig": kubeconfig, "clusterId": "test"}).up()
+    programs.written(
+        "ray-cluster", outputs={"kubeconfig": kubeconfig, "clusterId": "test", "privateAddress": "10.0.0.2"}
+    ).up()
     team = programs.example("team", clusterStack=CLUSTER_STACK)
 
     team.up()

@@ -5,7 +5,18 @@ from typing import Any
 import pytest
 
 from settings.load import parse, warnings
-from tests.unit.settings.builders import FILE, GOOD, GPU_HOURS, L4, TEAM_A, put, section, tenant, with_kueue
+from tests.unit.settings.builders import (
+    EXISTING,
+    FILE,
+    GOOD,
+    GPU_HOURS,
+    L4,
+    TEAM_A,
+    put,
+    section,
+    tenant,
+    with_kueue,
+)
 
 
 def waiting(timeout_s: int) -> dict[str, Any]:
@@ -117,6 +128,10 @@ WARNED: dict[str, tuple[dict[str, Any], str]] = {
     "fewer RayClusters than RayJobs": (
         tenant(resourceQuota={"count/rayclusters.ray.io": 10}),
         "KubeRay creates a RayCluster for each RayJob, of which there may be 5000",
+    ),
+    "an API server that no head reaches": (
+        {**GOOD, "muster:cluster": {**EXISTING, "gke": {"location": "us-west1-b"}}},
+        "NetworkPolicies keep Ray's autoscaler from a private address",
     ),
     "quotas below a RayJob": (
         {
