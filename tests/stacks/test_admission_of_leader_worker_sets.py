@@ -203,7 +203,7 @@ GARBAGE_COLLECTOR = ("--as=system:serviceaccount:kube-system:generic-garbage-col
 LEADER_TEMPLATE = "/spec/template/metadata/labels/muster.dev~1workload-uid"
 HELD = "the label muster.dev/workload-uid is set by admission only"
 PART = "belongs to a LeaderWorkerSet with quota"
-# what is written, on which StatefulSet, by whom -> the refusal
+# the StatefulSet, the user, the patch -> the refusal
 OF_CONTROLLER: dict[str, tuple[str, tuple[str, ...], list[dict[str, Any]], str]] = {
     "more pods": ("held", SERVICE_ACCOUNT, [put("/spec/replicas", 9)], HELD),
     "pods without the label": ("held", SERVICE_ACCOUNT, [remove(LEADER_TEMPLATE)], HELD),
@@ -223,7 +223,7 @@ OF_CONTROLLER: dict[str, tuple[str, tuple[str, ...], list[dict[str, Any]], str]]
 
 @pytest.fixture(scope="module")
 def stateful_sets(sets: Kubectl, editor: Kubectl) -> Kubectl:
-    """Adds a StatefulSet of a LeaderWorkerSet with quota, and one that a team made."""
+    """Adds a StatefulSet of a LeaderWorkerSet with quota, and a StatefulSet of a team."""
     held, free = stateful_set(SERVER, **{UID: "1"}), stateful_set(SERVER)
     selector = {"leaderworkerset.sigs.k8s.io/name": "started"}
     started = ("leaderworkerset/started", f"--namespace={NAMESPACE}")
