@@ -223,7 +223,8 @@ OF_CONTROLLER: dict[str, tuple[str, tuple[str, ...], list[dict[str, Any]], str]]
 
 @pytest.fixture(scope="module")
 def stateful_sets(sets: Kubectl, editor: Kubectl) -> Kubectl:
-    """Adds a StatefulSet of a LeaderWorkerSet with quota, and a StatefulSet of a team."""
+    """Adds a StatefulSet of a LeaderWorkerSet with quota, and a StatefulSet of a team, and lets the
+    default service account write scales, as a HorizontalPodAutoscaler does."""
     held, free = stateful_set(SERVER, **{UID: "1"}), stateful_set(SERVER)
     selector = {"leaderworkerset.sigs.k8s.io/name": "started"}
     started = ("leaderworkerset/started", f"--namespace={NAMESPACE}")
@@ -234,6 +235,10 @@ def stateful_sets(sets: Kubectl, editor: Kubectl) -> Kubectl:
     held["spec"]["template"]["metadata"]["labels"] |= selector
     free["metadata"]["name"] = "free"
     editor.create([held, free])
+    scaler = ("scaler", f"--namespace={NAMESPACE}")
+    scale = "--resource=leaderworkersets.leaderworkerset.x-k8s.io/scale"
+    editor.run("create", "role", *scaler, scale, "--verb=get,patch,update")
+    editor.run("create", "rolebinding", *scaler, "--role=scaler", "--serviceaccount=team-a:default")
     return editor
 
 
@@ -245,16 +250,14 @@ def test_stateful_sets_with_quota_are_kept(stateful_sets: Kubectl, name: str) ->
     assert bool(refused) == bool(message)
 
 
-AUTOSCALER = ("--as=system:serviceaccount:kube-system:horizontal-pod-autoscaler",)
 GROWN = "cannot grow by its scale"
 SET, STATEFUL_SET = (API, "leaderworkerset"), ("apps/v1", "statefulset")
 # the kind, its name, the user, the replicas that are written to its scale -> the refusal
 SCALES: dict[str, tuple[tuple[str, str], str, tuple[str, ...], int, str]] = {
-    "a waiting one is not started": (SET, "waiting", AUTOSCALER, 1, GROWN),
-    "a running one does not grow": (SET, "started", AUTOSCALER, 3, GROWN),
-    "a running one stays": (SET, "started", AUTOSCALER, 2, ""),
-    "a running one shrinks": (SET, "started", AUTOSCALER, 1, ""),
-    "its controller": (SET, "waiting", CONTROLLER, 2, ""),
+    "a waiting one is not started": (SET, "waiting", SERVICE_ACCOUNT, 1, GROWN),
+    "a running one does not grow": (SET, "started", SERVICE_ACCOUNT, 3, GROWN),
+    "a running one stays": (SET, "started", SERVICE_ACCOUNT, 2, ""),
+    "a running one shrinks": (SET, "started", SERVICE_ACCOUNT, 1, ""),
     "an administrator": (SET, "waiting", ADMIN, 2, ""),
     "pods of a group": (
         STATEFUL_SET,
@@ -263,7 +266,7 @@ SCALES: dict[str, tuple[tuple[str, str], str, tuple[str, ...], int, str]] = {
         3,
         "only the LeaderWorkerSet controller scales",
     ),
-    "fewer pods of a group": (STATEFUL_SET, "held", AUTOSCALER, 0, "is part of a LeaderWorkerSet"),
+    "fewer pods of a group": (STATEFUL_SET, "held", SERVICE_ACCOUNT, 0, "is part of a LeaderWorkerSet"),
     "another StatefulSet": (STATEFUL_SET, "free", SERVICE_ACCOUNT, 3, ""),
 }
 
