@@ -42,6 +42,7 @@ from components.admission.queues import (
 )
 from components.admission.ray import Engine, Policy, asked_by_users
 from components.admission.reserved_labels import reserved_labels
+from components.admission.scales import kept_scales
 from components.admission.secrets import mounted_secrets
 from components.admission.services import cluster_internal_services
 from components.admission.sizes import bounded_sizes
@@ -155,6 +156,7 @@ def _of_cluster(args: AdmissionPoliciesArgs) -> list[Policy]:
     policies = [VPA_MODE_OFF, *cluster_internal_services(engine), *token_required(engine)]
     policies += [*without_claims(engine), *accelerators_need_a_queue(engine)]
     policies += [*queue_required(engine), *reserved_labels(engine), *pods_of_gangs(engine)]
+    policies += kept_scales(engine)
     policies += [*changes_of_workloads(), *bounded_sizes(engine, args.max_pods)]
     if args.kai is not None:
         policies += kai_validations(args.kai)

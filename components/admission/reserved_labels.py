@@ -4,6 +4,7 @@ A pod with the label of a Workload holds its quota until the pod is deleted, on 
 set it on a pod, on a Job whose pods would inherit it, or on a Ray object, queued or not.
 """
 
+from components.admission.metadata import same_owners_and_finalizers
 from components.admission.ray import (
     Engine,
     Policy,
@@ -92,8 +93,13 @@ def _of_pod_controller(kind: JobKind, engine: Engine) -> Policy:
         resources=(controller.plural,),
         operations=("CREATE", "UPDATE"),
         rules={
-            f"!object.{label}.hasValue() || "
-            f'(request.operation == "UPDATE" && object.spec == oldObject.spec)': MESSAGE
+            f'request.operation == "CREATE" ? !object.{label}.hasValue() : object.spec == oldObject.spec || '
+            f"!object.{label}.hasValue() && !oldObject.{label}.hasValue()": MESSAGE,
+            f'request.operation == "CREATE" || !oldObject.{label}.hasValue() || '
+            f"({same_owners_and_finalizers()})": (
+                f"this {controller.name} belongs to a {kind.name} with quota: only {kind.operator.name} "
+                "changes its owner references and finalizers, or its pods would outlast the quota"
+            ),
         },
         condition=f"!({is_trusted(engine, kind.operator)})",
     )

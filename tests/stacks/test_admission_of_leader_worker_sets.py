@@ -199,6 +199,87 @@ def test_only_the_controller_creates_what_holds_quota(editor: Kubectl, name: str
     assert bool(refused) == bool(message)
 
 
+GARBAGE_COLLECTOR = ("--as=system:serviceaccount:kube-system:generic-garbage-collector",)
+LEADER_TEMPLATE = "/spec/template/metadata/labels/muster.dev~1workload-uid"
+HELD = "the label muster.dev/workload-uid is set by admission only"
+PART = "belongs to a LeaderWorkerSet with quota"
+# the StatefulSet, the user, the patch -> the refusal
+OF_CONTROLLER: dict[str, tuple[str, tuple[str, ...], list[dict[str, Any]], str]] = {
+    "more pods": ("held", SERVICE_ACCOUNT, [put("/spec/replicas", 9)], HELD),
+    "pods without the label": ("held", SERVICE_ACCOUNT, [remove(LEADER_TEMPLATE)], HELD),
+    "no owner": ("held", SERVICE_ACCOUNT, [remove("/metadata/ownerReferences")], PART),
+    "a finalizer": ("held", SERVICE_ACCOUNT, [put("/metadata/finalizers", ["a.b/c"])], PART),
+    "an annotation": ("held", SERVICE_ACCOUNT, [put("/metadata/annotations", {"a": "b"})], ""),
+    "no owner, by the garbage collector": (
+        "held",
+        GARBAGE_COLLECTOR,
+        [remove("/metadata/ownerReferences")],
+        "",
+    ),
+    "more pods, by an administrator": ("held", ADMIN, [put("/spec/replicas", 9)], ""),
+    "more pods of another": ("free", SERVICE_ACCOUNT, [put("/spec/replicas", 9)], ""),
+}
+
+
+@pytest.fixture(scope="module")
+def stateful_sets(sets: Kubectl, editor: Kubectl) -> Kubectl:
+    """Adds a StatefulSet of a LeaderWorkerSet with quota, and a StatefulSet of a team, and lets the
+    default service account write scales, as a HorizontalPodAutoscaler does."""
+    held, free = stateful_set(SERVER, **{UID: "1"}), stateful_set(SERVER)
+    selector = {"leaderworkerset.sigs.k8s.io/name": "started"}
+    started = ("leaderworkerset/started", f"--namespace={NAMESPACE}")
+    uid = sets.run("get", *started, "-o", "jsonpath={.metadata.uid}")
+    owner = {"apiVersion": API, "kind": "LeaderWorkerSet", "name": "started", "uid": uid, "controller": True}
+    held["metadata"] |= {"name": "held", "ownerReferences": [owner]}
+    held["spec"]["selector"]["matchLabels"] |= selector
+    held["spec"]["template"]["metadata"]["labels"] |= selector
+    free["metadata"]["name"] = "free"
+    editor.create([held, free])
+    scaler = ("scaler", f"--namespace={NAMESPACE}")
+    scale = "--resource=leaderworkersets.leaderworkerset.x-k8s.io/scale"
+    editor.run("create", "role", *scaler, scale, "--verb=get,patch,update")
+    editor.run("create", "rolebinding", *scaler, "--role=scaler", "--serviceaccount=team-a:default")
+    return editor
+
+
+@pytest.mark.parametrize("name", OF_CONTROLLER)
+def test_stateful_sets_with_quota_are_kept(stateful_sets: Kubectl, name: str) -> None:
+    target, user, patch, message = OF_CONTROLLER[name]
+    refused = refused_patch(stateful_sets, user, Target("apps/v1", "statefulset", target, NAMESPACE), patch)
+    assert message in refused
+    assert bool(refused) == bool(message)
+
+
+GROWN = "cannot grow by its scale"
+SET, STATEFUL_SET = (API, "leaderworkerset"), ("apps/v1", "statefulset")
+# the kind, its name, the user, the replicas that are written to its scale -> the refusal
+SCALES: dict[str, tuple[tuple[str, str], str, tuple[str, ...], int, str]] = {
+    "a waiting one is not started": (SET, "waiting", SERVICE_ACCOUNT, 1, GROWN),
+    "a running one does not grow": (SET, "started", SERVICE_ACCOUNT, 3, GROWN),
+    "a running one stays": (SET, "started", SERVICE_ACCOUNT, 2, ""),
+    "a running one shrinks": (SET, "started", SERVICE_ACCOUNT, 1, ""),
+    "an administrator": (SET, "waiting", ADMIN, 2, ""),
+    "pods of a group": (
+        STATEFUL_SET,
+        "held",
+        SERVICE_ACCOUNT,
+        3,
+        "only the LeaderWorkerSet controller scales",
+    ),
+    "fewer pods of a group": (STATEFUL_SET, "held", SERVICE_ACCOUNT, 0, "is part of a LeaderWorkerSet"),
+    "another StatefulSet": (STATEFUL_SET, "free", SERVICE_ACCOUNT, 3, ""),
+}
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_the_scale_starts_and_grows_nothing(stateful_sets: Kubectl, name: str) -> None:
+    (version, kind), target, user, replicas, message = SCALES[name]
+    scale = Target(version, kind, target, NAMESPACE, "scale")
+    refused = refused_patch(stateful_sets, user, scale, {"spec": {"replicas": replicas}})
+    assert message in refused
+    assert bool(refused) == bool(message)
+
+
 def test_it_is_deleted_with_its_pods(sets: Kubectl) -> None:
     options = (f"--namespace={NAMESPACE}", "--dry-run=server")
     orphaned = refused_deletion(sets, ALICE, "leaderworkerset/started", *options, "--cascade=orphan")

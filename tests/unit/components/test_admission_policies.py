@@ -54,7 +54,11 @@ KUEUE = {
     for kind in ("clusterqueues", "cohorts", "localqueues", "resourceflavors", "workloads")
 }
 CLEANUP = "muster-redis-cleanup-has-quota"  # it applies to KubeRay too
-OWN = {"muster-controller-makes-only-dry-runs", "muster-controller-opens-only-gates", CLEANUP}
+SCALES = {
+    "muster-leaderworkersets-do-not-grow-by-scale",
+    "muster-statefulsets-of-leaderworkersets-keep-their-scale",
+}
+OWN = {"muster-controller-makes-only-dry-runs", "muster-controller-opens-only-gates", CLEANUP, *SCALES}
 SUSPEND = {f"muster-suspend-queued-{word}" for word in ("ray", "rayservices", "jobs", "jobsets", *OF_MUSTER)}
 ASK = {f"muster-queued-{kind}-are-suspended" for kind in QUEUED_KINDS}
 
