@@ -55,17 +55,19 @@ def live_state(
     return ObservedState(
         configuration=queue_configuration(cluster, configuration),
         workloads=converted.current,
-        learned=Learned([*earlier, *past, *_waiting(converted.current.values())]),
+        learned=Learned([*earlier, *past, *_waiting(converted.current.values(), now_ms)]),
         now_ms=now_ms,
         unreadable=converted.unreadable,
     )
 
 
-def _waiting(workloads: Iterable[ObservedWorkload]) -> Iterator[PastJob]:
-    """Yields workloads that wait for quota: later ones are submitted as often."""
+def _waiting(workloads: Iterable[ObservedWorkload], now_ms: int) -> Iterator[PastJob]:
+    """Yields workloads that wait for quota: later ones are submitted as often, and they have not been
+    cancelled yet."""
     for live in workloads:
         if live.workload.admission is None:
-            yield PastJob(observed_job(0, live, None), live.workload.run_time_ms)
+            job = observed_job(0, live, None)
+            yield PastJob(job, live.workload.run_time_ms, waiting_ms=max(0, now_ms - job.submit_ms))
 
 
 def state_with_trace(

@@ -8,7 +8,7 @@ later, and the delays of its nodes.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import exp, log
+from math import exp, inf, log
 from random import Random
 from typing import Any
 
@@ -164,7 +164,9 @@ def _jobs(random: Random, users: Sequence[_User], count: int, tail: str) -> Iter
             priority_class="high" if random.random() < 0.25 else "low",
             user=user.name,
             limit_ms=None if limit_s is None else round(SECOND_MS * limit_s),
-            cancelled_ms=round(SECOND_MS * random.expovariate(1 / 1_800)) if is_cancelled else None,
+            cancelled_ms=round(SECOND_MS * min(random.expovariate(1 / 1_800), limit_s or inf))
+            if is_cancelled
+            else None,
         )
 
 

@@ -79,11 +79,12 @@ def _until(of_job: PastJob, attempts: Iterable[Attempt], now_ms: int) -> PastJob
     cancelled_ms = of_job.job.cancelled_ms if not started and _is_cancelled(of_job, now_ms) else None
     if not started:
         job = replace(of_job.job, run_ms=None, cancelled_ms=cancelled_ms)
-        return PastJob(job, of_job.limit_ms)
+        waiting_ms = now_ms - submit_ms if cancelled_ms is None else None
+        return PastJob(job, of_job.limit_ms, waiting_ms=waiting_ms)
     first, last = started[0], started[-1]
     has_ended = last.is_last and last.released_ms <= now_ms
     return PastJob(
-        replace(of_job.job, run_ms=of_job.job.run_ms if has_ended else None, cancelled_ms=None),
+        replace(of_job.job, run_ms=_run_ms(of_job, last) if has_ended else None, cancelled_ms=None),
         of_job.limit_ms,
         None if first.started_ms is None else first.started_ms - submit_ms,
         None if first.admitted_ms is None else first.admitted_ms - first.reserved_ms,
@@ -91,6 +92,14 @@ def _until(of_job: PastJob, attempts: Iterable[Attempt], now_ms: int) -> PastJob
         of_job.flavor or _flavor(last),
         None if has_ended or last.started_ms is None else now_ms - last.started_ms,
     )
+
+
+def _run_ms(of_job: PastJob, last: Attempt) -> int | None:
+    """Returns the time from the last start of a job until its end. A record shows that of a job which was
+    cancelled while it ran, too."""
+    if of_job.job.run_ms is not None or last.started_ms is None:
+        return of_job.job.run_ms
+    return last.released_ms - last.started_ms
 
 
 def _flavor(attempt: Attempt) -> str:

@@ -1,7 +1,7 @@
 """Cancellations of pending jobs, learned from past jobs.
 
 The time until a job is cancelled is estimated as Kaplan and Meier (1958) do: jobs that started had not
-been cancelled before their start."""
+been cancelled before their start, and those that still wait have not been cancelled yet."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -20,7 +20,8 @@ class PatienceCurve:
     """The share of the jobs that are not cancelled by the time that they have waited."""
 
     def __init__(self, waits: Iterable[tuple[int, bool]]) -> None:
-        """`waits` are times in milliseconds, and whether the job was cancelled then, or else started."""
+        """`waits` are times in milliseconds, and whether the job was cancelled then; else it started, or
+        still waits."""
         ordered = sorted(waits)
         at_risk, steps = len(ordered), []
         self._times_ms: list[int] = []
@@ -55,8 +56,10 @@ class Cancellations:
         for past_job in past:
             if past_job.job.cancelled_ms is not None:
                 waits[past_job.job.queue].append((past_job.job.cancelled_ms, True))
-            elif past_job.waited_ms is not None:
-                waits[past_job.job.queue].append((past_job.waited_ms, False))
+                continue
+            wait_ms = past_job.waiting_ms if past_job.waited_ms is None else past_job.waited_ms
+            if wait_ms is not None:
+                waits[past_job.job.queue].append((wait_ms, False))
         self._all = PatienceCurve(wait for of_queue in waits.values() for wait in of_queue)
         self._queues: Mapping[str, PatienceCurve] = {
             queue: PatienceCurve(of_queue) for queue, of_queue in waits.items() if len(of_queue) >= JOBS_MIN

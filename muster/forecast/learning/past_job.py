@@ -18,6 +18,7 @@ class PastJob:
     start_up_ms: int | None = None  # from its admission until its pods were ready
     flavor: str = ""  # of its accelerators
     ran_ms: int | None = None  # of a job that runs: how long until now
+    waiting_ms: int | None = None  # of a job that waits: how long until now
 
 
 def past_jobs(trace: Sequence[TraceJob], placed: Iterable[PlacedJob]) -> list[PastJob]:

@@ -189,6 +189,10 @@ def waited(minutes: float, *, cancelled: bool) -> PastJob:
     return PastJob(job(10), waited_ms=wait_ms)
 
 
+def still_waits(minutes: float) -> PastJob:
+    return PastJob(job(), waiting_ms=round(minutes * MINUTE_MS))
+
+
 @pytest.mark.parametrize(
     ("waits", "waited_minutes", "share"),
     [
@@ -196,8 +200,17 @@ def waited(minutes: float, *, cancelled: bool) -> PastJob:
         ([waited(5, cancelled=True)] * 10 + [waited(9, cancelled=False)] * 30, 0, 0.25),
         ([waited(5, cancelled=True)] * 10 + [waited(1, cancelled=False)] * 30, 0, 1.0),
         ([waited(5, cancelled=True)] * 10 + [waited(9, cancelled=False)] * 30, 6, 0.0),
+        ([waited(5, cancelled=True)] * 10 + [still_waits(9)] * 30, 0, 0.25),
+        ([waited(5, cancelled=True)] * 10 + [still_waits(1)] * 30, 0, 1.0),
     ],
-    ids=["none", "a quarter", "all that waited for so long", "it has waited for longer"],
+    ids=[
+        "none",
+        "a quarter",
+        "all that waited for so long",
+        "it has waited for longer",
+        "the others still wait",
+        "the others have not waited for so long",
+    ],
 )
 def test_share_of_jobs_that_are_cancelled(waits: list[PastJob], waited_minutes: float, share: float) -> None:
     cancellations = Cancellations(waits)
