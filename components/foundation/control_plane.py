@@ -19,6 +19,7 @@ from components.cluster_egress import ApiServer
 from settings.model.foundation.cluster import Gke
 
 HTTPS = 443
+NO_ADDRESS = "0.0.0.0"
 
 # Google identities only: no client certificates (CIS GKE 5.8.1), and no RBAC bindings for anonymous users or
 # for every Google account (CIS 4.1.8 to 4.1.10).
@@ -86,13 +87,19 @@ def kubeconfig(connection: Mapping[str, pulumi.Output[str]]) -> dict[str, object
 def private_address(cluster: gcp.container.Cluster) -> pulumi.Output[str]:
     """Returns the address at which nodes and pods reach the control plane, whether or not it has a public
     one too (GKE, "About customizing network isolation")."""
+    missing = _missing("privateClusterConfig.privateEndpoint")
+    return cluster.private_cluster_config.private_endpoint.apply(lambda address: present(address, missing))
 
-    def present(address: str | None) -> str:
-        if not address:
-            raise pulumi.RunError(_missing("privateClusterConfig.privateEndpoint"))
+
+def present(address: str | None, missing: str) -> str:
+    """Returns the address. Raises RunError with a text if there is none; a preview only warns, as of a state
+    from before this output existed."""
+    if address:
         return address
-
-    return cluster.private_cluster_config.private_endpoint.apply(present)
+    if not pulumi.runtime.is_dry_run():
+        raise pulumi.RunError(missing)
+    pulumi.log.warn(missing)
+    return NO_ADDRESS
 
 
 def at_address(address: pulumi.Output[str]) -> tuple[ApiServer, ...]:

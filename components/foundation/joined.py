@@ -9,7 +9,7 @@ import pulumi_kubernetes as kubernetes
 from components.base import Component
 from components.foundation.apis import ProjectArgs, enter_project
 from components.foundation.cluster import FORCE_PATCH
-from components.foundation.control_plane import at_address
+from components.foundation.control_plane import at_address, present
 from components.foundation.existing import named_api_servers
 from components.foundation.google_cloud import GoogleCloud
 from settings.model.foundation.existing import Existing
@@ -99,19 +99,10 @@ class JoinedCluster(Component):
 
 
 def _address(foundation: pulumi.StackReference, stack: str) -> pulumi.Output[str]:
-    """Returns the address at which pods reach the control plane. Raises RunError if the stack was deployed
-    before it had this output; a preview only warns of it, as of other settings."""
-
-    def present(address: str | None) -> str:
-        if address:
-            return address
-        text = f"stack {stack} has no output `privateAddress` yet: deploy it first"
-        if not pulumi.runtime.is_dry_run():
-            raise pulumi.RunError(text)
-        pulumi.log.warn(text)
-        return "0.0.0.0"
-
-    return foundation.get_output("privateAddress").apply(present)
+    """Returns the address at which pods reach the control plane. Raises: as `present`, if the stack was
+    deployed before it had this output."""
+    missing = f"stack {stack} has no output `privateAddress` yet: deploy it first"
+    return foundation.get_output("privateAddress").apply(lambda address: present(address, missing))
 
 
 def _check(deployed: dict[Part, Any], args: JoinedClusterArgs) -> None:

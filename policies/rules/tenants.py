@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
 from typing import Any, NamedTuple
 
+from pulumi_policy.proxy import UnknownValueError
+
 from policies.reading import pick
 from policies.rule import Resource, Violation, resource_rule, stack_rule
 from policies.rules.namespaces import NAMESPACE, NETWORK_POLICY
@@ -114,10 +116,11 @@ def _destinations(rule: Mapping[str, Any]) -> Iterator[Network]:
     for peer in rule.get("to") or ():
         if (block := pick(peer, "ipBlock")) is None:
             continue
-        network, excluded = (
-            ip_network(block["cidr"]),
-            [ip_network(each) for each in block.get("except") or ()],
-        )
+        try:
+            network = ip_network(block["cidr"])
+        except UnknownValueError:  # of a resource that the same stack creates, such as its control plane
+            continue
+        excluded = [ip_network(each) for each in block.get("except") or ()]
         if not (https_only and set(NOT_PUBLIC) <= set(excluded)):
             yield network
 
