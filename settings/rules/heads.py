@@ -10,10 +10,10 @@ from settings.model.pools.allocatable import GIB, Amounts
 from settings.model.pools.pool import Pool
 from settings.model.queues.queue import ClusterQueue
 from settings.model.stack import Settings
-from settings.problems import Finding, Path
+from settings.problems import Doubt, Finding, Path
 from settings.rules.capacity import for_queues, headroom
 from settings.rules.queues import holders
-from settings.rules.registry import rule
+from settings.rules.registry import doubt, rule
 from settings.rules.tenants import tenants_of
 
 # The smallest head of examples/.
@@ -74,6 +74,21 @@ def heads_fit_on_nodes(settings: Settings) -> Iterator[Finding]:
                         "have less for pods (GKE, plan node sizes)",
                         "lower it, or choose a larger machine type for heads",
                     )
+
+
+@doubt("tenants")
+def heads_may_be_refused(settings: Settings) -> Iterator[Doubt]:
+    """A LimitRange lets in a head of one core and 2 GiB, as in the examples (Kubernetes, LimitRange)."""
+    for path, tenant in tenants_of(settings):
+        for resource, most in tenant.limits.max.items() if tenant.limits else ():
+            least = HEAD.get(resource)
+            if least is not None and amount(most) < least:
+                yield Doubt(
+                    (*path, "limits", "max", resource),
+                    "Kubernetes refuses a head of 1 CPU and 2Gi, the smallest of the examples, and a gang "
+                    "without a head never starts",
+                    "Kubernetes, LimitRange",
+                )
 
 
 @rule("cluster", "pools", "kuberay", "kueue", "kai", "admission", "controller", "queues")

@@ -241,7 +241,7 @@ QUIET: dict[str, Config] = {
     "an image of the same version": section(
         "muster:kuberay", version="1.6.2", image="registry.example/operator:v1.6.2-acme"
     ),
-    "containers like a submitter": tenant(limits={"max": {"cpu": 1, "memory": "1Gi"}}),
+    "containers like a head": tenant(limits={"max": {"cpu": 1, "memory": "2Gi"}}),
     "a claim of the devices of a node": claiming(1),
     "prices by provisioning": priced({"l4": {"queued": 1, "spot": 0.5}}),
     "an office with a public endpoint": section(

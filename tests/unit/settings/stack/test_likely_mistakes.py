@@ -133,6 +133,10 @@ WARNED: dict[str, tuple[dict[str, Any], str]] = {
         {**GOOD, "muster:cluster": {**EXISTING, "gke": {"location": "us-west1-b"}}},
         "NetworkPolicies keep Ray's autoscaler from a private address",
     ),
+    "a bound below a head": (
+        tenant(limits={"max": {"memory": "1Gi"}}),
+        "Kubernetes refuses a head of 1 CPU and 2Gi",
+    ),
     "quotas below a RayJob": (
         {
             **put("muster:queues", "clusterQueues", 1, {"name": "cpu", "quotas": {"cpu": {"cpu": "300m"}}}),

@@ -52,7 +52,8 @@ def test_other_clients_are_no_warning(client: str) -> None:
 
 
 def test_an_existing_cluster_may_lack_the_secret_manager_add_on() -> None:
-    gke = {"kind": "existing", "name": "ray", "gke": {"location": "us-west1-b"}}
+    api_server = [{"cidr": "10.0.0.2/32", "ports": [443]}]
+    gke = {"kind": "existing", "name": "ray", "apiServer": api_server, "gke": {"location": "us-west1-b"}}
     tenant = {"namespace": "team-a", "queues": {"user-queue": "team-a"}, "identity": {}}
     config = put("muster:cluster", gke)
     assert likely_mistakes(config | {"muster:tenants": [tenant]}) == []
