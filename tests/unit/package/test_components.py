@@ -212,7 +212,7 @@ def test_a_component_prints_the_warnings_of_its_inputs(monkeypatch: pytest.Monke
     monkeypatch.setattr(pulumi.log, "warn", printed.append)
     facts = {"n5-standard-8": {"vcpus": 8.0, "memoryGib": 32.0}}
     pools = [*POOLS, {"name": "more", "machineType": "n5-standard-8", "nodes": {"max": 2.0}}]
-    queues = with_l4({"cpu": 16, "memory": "60Gi", "nvidia.com/gpu": 1000})
+    queues = with_l4({"cpu": 16, "memory": "60Gi", "nvidia.com/gpu": 12})
     declared("Queues", "one", machineTypes=facts, pools=pools, queues=queues)
     assert [text.splitlines()[0] for text in printed] == [
         'Queues one: queues.clusterQueues[0].quotas.l4["nvidia.com/gpu"]',
