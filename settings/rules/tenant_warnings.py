@@ -109,6 +109,28 @@ def groups_may_be_unknown(settings: Settings) -> Iterator[Doubt]:
             )
 
 
+@doubt("cluster", "tenants")
+def callers_may_be_outsiders(settings: Settings) -> Iterator[Doubt]:
+    """Callers of Ray Serve usually belong to the organization of the cluster's `securityGroup` (IAP, "Managing
+    access"). Service accounts have Google's domains."""
+    cluster = settings.cluster
+    if not isinstance(cluster, Gke) or not cluster.security_group:
+        return
+    domain = cluster.security_group.rpartition("@")[2]
+    for path, tenant in tenants_of(settings):
+        for i, member in enumerate(tenant.serving.iap.members if tenant.serving else ()):
+            kind, _, name = member.partition(":")
+            of_member = name.rpartition("@")[2]
+            inside = of_member == domain or of_member.endswith(f".{domain}")
+            if kind in ("user", "group", "domain") and not inside:
+                yield Doubt(
+                    (*path, "serving", "iap", "members", i),
+                    f"its domain is not {domain}, that of muster:cluster.securityGroup: people outside the "
+                    "organization may call the team's models",
+                    "IAP, Managing access",
+                )
+
+
 @doubt("tenants")
 def clients_may_be_misspelt(settings: Settings) -> Iterator[Doubt]:
     """A client of Ray Serve whose name is similar to a tenant's namespace is probably misspelt, and a

@@ -137,6 +137,19 @@ WARNED: dict[str, tuple[dict[str, Any], str]] = {
         tenant(limits={"max": {"memory": "1Gi"}}),
         "Kubernetes refuses a head of 1 CPU and 2Gi",
     ),
+    "callers of another organization": (
+        {
+            **tenant(
+                serving={"hosts": {"m.acme-ml.com": "m"}, "iap": {"members": ["user:jo@other.example"]}}
+            ),
+            "muster:cluster": {
+                **GOOD["muster:cluster"],
+                "gatewayApi": True,
+                "securityGroup": "gke-security-groups@acme.example",
+            },
+        },
+        "people outside the organization may call",
+    ),
     "quotas below a RayJob": (
         {
             **put("muster:queues", "clusterQueues", 1, {"name": "cpu", "quotas": {"cpu": {"cpu": "300m"}}}),
