@@ -111,8 +111,8 @@ def groups_may_be_unknown(settings: Settings) -> Iterator[Doubt]:
 
 @doubt("cluster", "tenants")
 def callers_may_be_outsiders(settings: Settings) -> Iterator[Doubt]:
-    """Callers of Ray Serve usually belong to the organization of the cluster's `securityGroup` (IAP, "Managing
-    access"). Service accounts have Google's domains."""
+    """Callers of Ray Serve usually belong to the organization of the cluster's `securityGroup` (IAP, Managing
+    access). Service accounts have Google's domains."""
     cluster = settings.cluster
     if not isinstance(cluster, Gke) or not cluster.security_group:
         return
