@@ -19,6 +19,7 @@ QUEUED_KINDS = ("rayjobs", "rayclusters", "rayservices", "jobs", "jobsets", "lea
 OF_MUSTER = ("leaderworkersets",)  # which Kueue admits by their pods
 ALWAYS = {
     "muster-vpa-leaves-ray-alone",
+    "muster-tenants-have-no-raycronjobs",
     "muster-ray-needs-a-queue",
     "muster-job-needs-a-queue",
     "muster-jobset-needs-a-queue",
