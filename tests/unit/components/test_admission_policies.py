@@ -38,6 +38,7 @@ ALWAYS = {
     *(f"muster-{kind}-claim-no-quota" for kind in (*QUEUED_KINDS, "pods")),
     "muster-statefulsets-of-leaderworkersets-claim-no-quota",
     *(f"muster-{kind}-have-allowed-priorities" for kind in QUEUED_KINDS),
+    *(f"muster-{owner.plural}-have-allowed-priorities" for owner in POD_OWNERS),
 }
 GANGS = {
     "muster-queued-rayjobs-can-be-suspended",
