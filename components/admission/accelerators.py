@@ -118,7 +118,6 @@ def _of_pods(owner: PodOwner, engine: Engine) -> Policy:
     """Returns the policy for objects that no queue admits. A pod's resources only shrink after its creation
     (muster-pods-of-gangs-do-not-grow), and extended ones do not change at all."""
     remedy = "run a Ray object instead" if engine == "kai" else "run a Ray object or a Job instead"
-    created_for = (_resource(text) for text in owner.created_for)
     return Policy(
         name=f"muster-{owner.plural}-use-accelerators-of-queues",
         group=owner.group,
@@ -127,8 +126,14 @@ def _of_pods(owner: PodOwner, engine: Engine) -> Policy:
         rules={f"{_is_named(owner.name)} || {_has_none(owner.template)}": _message(owner.name, remedy)},
         namespaces=TENANT,
         condition=f"!({is_trusted(engine)}) && ({spec_is_written()})",
-        exempt_operators={plural: may_write_status(group, plural) for group, plural in created_for},
+        exempt_operators=creators_of(owner),
     )
+
+
+def creators_of(owner: PodOwner) -> dict[str, str]:
+    """Returns CEL for a request by a controller that creates objects of this kind, by what for."""
+    created_for = (_resource(text) for text in owner.created_for)
+    return {plural: may_write_status(group, plural) for group, plural in created_for}
 
 
 def _resource(text: str) -> tuple[str, str]:

@@ -46,7 +46,7 @@ from components.admission.scales import kept_scales
 from components.admission.secrets import mounted_secrets
 from components.admission.services import cluster_internal_services
 from components.admission.sizes import bounded_sizes
-from components.admission.tenants import VPA_MODE_OFF, token_required, without_claims
+from components.admission.tenants import VPA_MODE_OFF, no_ray_cron_jobs, token_required, without_claims
 from components.base import Component
 from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
 from muster.objects.names import QUEUE_LABEL
@@ -153,7 +153,12 @@ def _of_tenants(args: AdmissionPoliciesArgs) -> list[Policy]:
 
 def _of_cluster(args: AdmissionPoliciesArgs) -> list[Policy]:
     engine = args.engine
-    policies = [VPA_MODE_OFF, *cluster_internal_services(engine), *token_required(engine)]
+    policies = [
+        VPA_MODE_OFF,
+        no_ray_cron_jobs(engine),
+        *cluster_internal_services(engine),
+        *token_required(engine),
+    ]
     policies += [*without_claims(engine), *accelerators_need_a_queue(engine)]
     policies += [*queue_required(engine), *reserved_labels(engine), *pods_of_gangs(engine)]
     policies += kept_scales(engine)

@@ -8,7 +8,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from components.admission.ray import Engine, Policy, asked_by_users, queue_of, requests_of, users_of
+from components.admission.accelerators import POD_OWNERS, PodOwner, creators_of
+from components.admission.ray import (
+    Engine,
+    Policy,
+    asked_by_users,
+    is_trusted,
+    queue_of,
+    requests_of,
+    users_of,
+)
 from components.admission.templates import template_variables
 from components.queues.kai_policies import KAI_PRIORITY_LABEL
 from muster.cluster.jobs.job_kind import JobKind
@@ -28,8 +37,10 @@ class PriorityNames:
 
 
 def allowed_priorities(names: PriorityNames, engine: Engine) -> list[Policy]:
-    """Returns the policies that restrict priority classes in namespaces, one for each kind of job."""
-    return [_policy(kind, names, engine) for kind in JOB_KINDS]
+    """Returns the policies that restrict priority classes in namespaces: one for each kind of job, and of
+    Kubernetes' own kinds with pods."""
+    of_jobs = [_policy(kind, names, engine) for kind in JOB_KINDS]
+    return [*of_jobs, *(_of_pods(owner, names, engine) for owner in POD_OWNERS)]
 
 
 def limited(names: PriorityNames) -> dict[str, tuple[str, ...]]:
@@ -73,11 +84,42 @@ def _policy(kind: JobKind, names: PriorityNames, engine: Engine) -> Policy:
         variables=template_variables(kind)
         | {
             "allowed": allowed(names),
-            "allowedOfPods": allowed(names, PRIORITY_PREFIX if engine == "kai" else ""),
+            "allowedOfPods": allowed(names, _prefix(engine)),
             "podClasses": f"variables.templates.{classes}",
             "oldPodClasses": f"variables.oldTemplates.{classes}",
         },
     )
+
+
+def _of_pods(owner: PodOwner, names: PriorityNames, engine: Engine) -> Policy:
+    """Returns the policy for objects that no queue admits. The API server sets the cluster's default class in
+    pods before their validation, so of classes that the stack does not know a pod may have all but those of
+    the system; other templates have only what users wrote."""
+    path = f"{owner.template}.?spec.?priorityClassName"
+    new, old = (f'{path.replace("object", root, 1)}.orValue("")' for root in ("object", "oldObject"))
+    ours = json.dumps([_prefix(engine) + name for name in names.classes])
+    default = f' || !({new} in {ours} || {new}.startsWith("system-"))' if owner.plural == "pods" else ""
+    unchanged = f'(request.operation == "UPDATE" && {new} == {old})'
+    return Policy(
+        name=f"muster-{owner.plural}-have-allowed-priorities",
+        group=owner.group,
+        resources=(owner.plural,),
+        operations=("CREATE",) if owner.plural == "pods" else ("CREATE", "UPDATE"),
+        rules={
+            f'{new} == "" || {new} in variables.allowedOfPods{default} || {unchanged}': (
+                f"priorityClassName of this {owner.name} must be one that this namespace may use, as its "
+                "pods would preempt those of jobs with quota: remove it"
+            )
+        },
+        condition=f"!({is_trusted(engine)}) && request.namespace in {json.dumps(list(names.tenants))}",
+        exempt_operators=creators_of(owner),
+        variables={"allowedOfPods": allowed(names, _prefix(engine))},
+    )
+
+
+def _prefix(engine: Engine) -> str:
+    """Returns what the PriorityClasses of pods have before the names of the stack's classes."""
+    return PRIORITY_PREFIX if engine == "kai" else ""
 
 
 def _kai_rules() -> dict[str, str]:

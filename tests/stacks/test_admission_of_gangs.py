@@ -42,6 +42,7 @@ COLLECTOR: User = (
     "--as-group=system:authenticated",
 )
 MINE = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": "1", "controller": True}
+PLAIN = {**MINE, "controller": False}
 ANNOTATION = "kueue.x-k8s.io/podset-"
 UID = "muster.dev/workload-uid"
 
@@ -99,9 +100,7 @@ ORIGIN = "ray.io/originated-from-crd"
 CREATIONS = [
     # Ownership
     Creation("an owner that controls it", raycluster, "metadata/ownerReferences", [MINE], OWNED),
-    Creation(
-        "an owner that does not", raycluster, "metadata/ownerReferences", [{**MINE, "controller": False}]
-    ),
+    Creation("an owner that does not", raycluster, "metadata/ownerReferences", [PLAIN]),
     Creation("an owner, unqueued", unqueued, "metadata/ownerReferences", [MINE]),
     Creation("KubeRay's own", child, "metadata/labels/stage", "two", user=ADMIN),
     Creation("a finalizer", raycluster, "metadata/finalizers", ["example.com/mine"], FINALIZED),
@@ -309,6 +308,7 @@ UPDATES = [
     # Ownership
     Case("an owner", ALICE, CLUSTER, put("/metadata/ownerReferences", [MINE]), OWNED),
     Case("an owner of a running cluster", ALICE, CHILD, put("/metadata/ownerReferences", [MINE]), OWNED),
+    Case("another owner next to its job", ALICE, CHILD, put("/metadata/ownerReferences/-", PLAIN), OWNED),
     Case("its owner removed", ALICE, CHILD, remove("/metadata/ownerReferences"), OWNED),
     Case("an owner, unqueued", ALICE, FREE, put("/metadata/ownerReferences", [MINE])),
     Case("a finalizer", ALICE, JOB, put("/metadata/finalizers", ["example.com/mine"]), FINALIZED),

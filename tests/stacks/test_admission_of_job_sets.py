@@ -20,8 +20,9 @@ UID = "muster.dev/workload-uid"
 DOMAIN = "jobset.sigs.k8s.io"
 API = "jobset.x-k8s.io/v1alpha2"
 PART = "this Job is part of a job that holds quota for it: only KubeRay or the JobSet controller changes"
-RECREATED = "the JobSet controller would recreate this Job before its pods are gone"
+RECREATED = "KubeRay or the JobSet controller might recreate it before its pods are gone"
 OWNER = {"apiVersion": API, "kind": "JobSet", "name": "queued", "uid": "1", "controller": True}
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": "2"}
 WITH_GPUS = [replicated_job(pod=GPU_POD)]
 CLAIM = {"metadata": {"name": "c"}, "spec": {"accessModes": ["ReadWriteMany"], "resources": {}}}
 
@@ -158,7 +159,22 @@ EDITS = (
     Edit("mark pods", "jobset/queued", put(f"{PODS}/metadata/labels", {UID: "1"}), f"label {UID}"),
     Edit("grow a Job", "job/running", put("/spec/parallelism", 50), PART),
     Edit("detach a Job", "job/running", remove("/metadata/ownerReferences"), PART),
+    Edit(
+        "let a Job outlive its JobSet by another owner",
+        "job/running",
+        put("/metadata/ownerReferences/-", CONFIG),
+        PART,
+    ),
+    Edit("keep a deleted Job by a finalizer", "job/running", put("/metadata/finalizers", ["a.b/c"]), PART),
+    Edit(
+        "let its controller recreate a Job",
+        "job/running",
+        put(f"/metadata/labels/{DOMAIN}~1restart-attempt", "9"),
+        PART,
+    ),
+    Edit("mark a Job as Muster's", "job/running", put("/metadata/annotations", {"muster.dev/a": "b"}), PART),
     Edit("start a waiting Job", "job/waiting", put("/spec/suspend", False), PART),
+    Edit("keep a waiting Job", "job/waiting", put("/metadata/finalizers", ["a.b/c"]), PART),
     Edit("label a Job", "job/running", put("/metadata/labels/a", "b")),
 )
 

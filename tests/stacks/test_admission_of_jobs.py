@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from tests.stacks.dry_runs import Manifest, Target
+from tests.stacks.dry_runs import Manifest, Target, User
 from tests.stacks.job_requests import GPU_POD, NAMESPACE, POD, batch_job
 from tests.stacks.ray_requests import (
     ADMIN,
@@ -19,6 +19,8 @@ from tests.stacks.updates import Edit, put, remove
 UID = "muster.dev/workload-uid"
 DELETED_WHOLE = "delete it with the propagation policy Background or Foreground"
 PART = "this Job is part of a job that holds quota for it: only KubeRay or the JobSet controller changes"
+LEFT = "or they would run on without an owner: delete the job that it belongs to"
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "name": "mine", "uid": "2"}
 OWNER = {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "job", "uid": "1", "controller": True}
 
 
@@ -107,7 +109,14 @@ EDITS = (
     ),
     Edit("grow a submitter", "submitter", put("/spec/parallelism", 50), PART),
     Edit("detach a submitter", "submitter", remove("/metadata/ownerReferences"), PART),
-    Edit("label a submitter", "submitter", put("/metadata/labels", {"a": "b"})),
+    Edit(
+        "let a submitter outlive its job by another owner",
+        "submitter",
+        put("/metadata/ownerReferences/-", CONFIG),
+        PART,
+    ),
+    Edit("keep a deleted submitter", "submitter", put("/metadata/finalizers", ["a.b/c"]), PART),
+    Edit("label a submitter", "submitter", put("/metadata/labels/a", "b")),
 )
 
 
@@ -144,3 +153,21 @@ def test_a_deletion_without_a_policy_would_orphan_its_pods(jobs: Kubectl) -> Non
     """kubectl always sends one, other clients do not."""
     path = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/queued?dryRun=All"
     assert DELETED_WHOLE in refused_deletion(jobs, ALICE, "--raw", path)
+
+
+# the submitter's deletion: the user, the propagation policy -> why it is refused
+SUBMITTER: dict[str, tuple[User, str, str]] = {
+    "its pods orphaned": (ALICE, "orphan", LEFT),
+    "with its pods": (ALICE, "background", LEFT),
+    "by the controller": (CONTROLLER, "background", ""),
+    "by an administrator": (ADMIN, "background", ""),
+}
+
+
+@pytest.mark.parametrize("name", SUBMITTER)
+def test_a_submitter_is_deleted_with_its_job(jobs: Kubectl, name: str) -> None:
+    user, cascade, message = SUBMITTER[name]
+    options = (f"--namespace={NAMESPACE}", "--dry-run=server", f"--cascade={cascade}")
+    refused = refused_deletion(jobs, user, "job/submitter", *options)
+    assert message in refused
+    assert bool(refused) is bool(message)

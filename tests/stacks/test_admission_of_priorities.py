@@ -3,16 +3,20 @@
 team-a may use all of the stack's; team-b none of production's (stacks/Pulumi.local.yaml).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import pytest
 
+from components.admission.accelerators import POD_OWNERS
 from sandbox.cluster.kubectl import Kubectl
+from tests.stacks.accelerator_requests import DAVE, MAKERS, PLAIN, RULES, SUBJECT
+from tests.stacks.autoscaler_rights import existing, granted
 from tests.stacks.dry_runs import Manifest, User
 from tests.stacks.ray_requests import ADMIN, ALICE, QUEUE, raycluster, rayjob, rayservice, refusal, unqueued
 
 BOB: User = ("--as=bob@example.com", "--as-group=team-b@example.com", "--as-group=system:authenticated")
+KINDS = [owner.name for owner in POD_OWNERS]
 PRIORITY = "kueue.x-k8s.io/priority-class"
 CRITICAL = "system-node-critical"
 POD = {"spec": {"containers": [{"name": "submitter", "image": "x"}], "priorityClassName": CRITICAL}}
@@ -86,6 +90,57 @@ def test_priorities_must_be_the_tenants(server: Kubectl, case: Case) -> None:
     error = refusal(server, case.user, case.manifest)
     assert case.message in error
     assert bool(error) is bool(case.message)
+
+
+REPLICAS: User = (
+    "--as=system:serviceaccount:kube-system:replicaset-controller",
+    "--as-group=system:serviceaccounts:kube-system",
+)
+OF_PODS = "must be one that this namespace may use, as its pods would preempt"
+# the kind, the user, the class -> the refusal
+PODS_OF_USERS: dict[str, tuple[str, User, str, str]] = {
+    **{f"a critical {kind}": (kind, DAVE, CRITICAL, OF_PODS) for kind in KINDS},
+    **{f"a {kind} without a class": (kind, DAVE, "", "") for kind in KINDS},
+    "a Pod of another tenant's class": ("Pod", DAVE, "prod-priority", OF_PODS),
+    "a Pod of the tenant's class": ("Pod", DAVE, "dev-priority", ""),
+    "a Pod of the cluster's default class": ("Pod", DAVE, "usual", ""),
+    "a Deployment of another class": ("Deployment", DAVE, "usual", OF_PODS),
+    "a Deployment of the tenant's class": ("Deployment", DAVE, "dev-priority", ""),
+    "a Pod of a checked ReplicaSet": ("Pod", REPLICAS, CRITICAL, ""),
+    "an administrator's Pod": ("Pod", ADMIN, CRITICAL, ""),
+}
+
+
+@pytest.fixture(scope="module")
+def editor(server: Kubectl) -> Iterator[Kubectl]:
+    """Lets DAVE write pods and their owners in team-b, and adds PriorityClasses."""
+    values = {"usual": 10, "dev-priority": 1, "prod-priority": 1000}
+    classes: list[Manifest] = [
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": name},
+            "value": value,
+            "globalDefault": name == "usual",
+        }
+        for name, value in values.items()
+    ]
+    server.create(classes)
+    try:
+        with existing(server, granted("dave", RULES, SUBJECT, "team-b")):
+            yield server
+    finally:
+        server.run("delete", "priorityclass", *values)
+
+
+@pytest.mark.parametrize("name", PODS_OF_USERS)
+def test_pods_outside_the_queues_do_not_preempt_others(editor: Kubectl, name: str) -> None:
+    kind, user, priority, message = PODS_OF_USERS[name]
+    manifest = MAKERS[kind]("new", {**PLAIN, "priorityClassName": priority} if priority else PLAIN)
+    manifest["metadata"]["namespace"] = "team-b"
+    refused = refusal(editor, user, manifest)
+    assert message in refused
+    assert bool(refused) is bool(message), refused
 
 
 def test_the_manifests_are_queued() -> None:

@@ -6,6 +6,8 @@ finalizer without a controller keeps it forever. So users cannot set any of thes
 
 from collections.abc import Iterable
 
+from components.admission.metadata import same_of_prefixes, same_owners_and_finalizers
+from components.admission.pods import ANNOTATIONS, LABELS
 from components.admission.ray import (
     Engine,
     Policy,
@@ -26,12 +28,14 @@ HAS_CONTROLLER = "oldObject.metadata.?ownerReferences.orValue([]).exists(o, o.?c
 
 
 def ownership_variables() -> dict[str, str]:
-    """Returns the CEL variables for owners and finalizers before and after the request."""
+    """Returns the CEL variables for owners and finalizers before and after the request. The owners are those
+    of an object that has a controller, and all of them: the garbage collector does not delete it with its
+    controller while another owner exists (pkg/controller/garbagecollector: attemptToDeleteItem)."""
     owners, finalizers = "metadata.?ownerReferences.orValue([])", "metadata.?finalizers.orValue([])"
-    controllers = f"{owners}.filter(o, o.?controller.orValue(false))"
+    controlled = f"{{root}}.{owners}.exists(o, o.?controller.orValue(false)) ? {{root}}.{owners} : []"
     return {
-        "controllers": f"object.{controllers}",
-        "oldControllers": from_old_object(f"oldObject.{controllers}"),
+        "owners": controlled.format(root="object"),
+        "oldOwners": from_old_object(controlled.format(root="oldObject")),
         "oldFinalizers": from_old_object(f"oldObject.{finalizers}"),
     }
 
@@ -40,9 +44,10 @@ def ownership_rules(kind: JobKind, engine: Engine) -> dict[str, str]:
     """Returns the rules for creations and updates."""
     operator = kind.operator
     rules = {
-        "variables.controllers == variables.oldControllers": (
+        "variables.owners == variables.oldOwners": (
             f"only {operator.name} makes a queued {kind.name} part of another object, as its queue would "
-            "then skip it: do not add or change owner references with controller: true"
+            "then skip it: do not add or change owner references with controller: true, nor others next to "
+            "one"
         ),
         "object.metadata.?finalizers.orValue([]).all(f, f in variables.oldFinalizers)": (
             f"a queued {kind.name} has no finalizers but {operator.name}'s, or it might never be deleted: "
@@ -74,22 +79,26 @@ def kept_parts(kind: JobKind, engine: Engine) -> list[Policy]:
     is_part = [_holds_quota(kind)]
     if kind.origin_label:  # also before it has quota
         is_part.append(f'oldObject.metadata.?labels[?"{kind.origin_label}"].hasValue()')
-    unchanged = "object.spec == oldObject.spec && variables.controllers == variables.oldControllers"
+    unchanged = (
+        "object.spec == oldObject.spec",
+        same_owners_and_finalizers(),
+        same_of_prefixes("labels", LABELS),
+        same_of_prefixes("annotations", ANNOTATIONS),
+    )
     changed = Policy(
         name=f"muster-{kind.plural}-of-gangs-are-kept",
         **requests_of(kind),
         operations=("UPDATE",),
         rules={
-            f"!({' || '.join(is_part)}) || !{HAS_CONTROLLER} || ({unchanged})": (
+            f"!({' || '.join(is_part)}) || !{HAS_CONTROLLER} || ({' && '.join(unchanged)})": (
                 f"this {kind.name} is part of a job that holds quota for it: only {operators} changes its "
-                "spec and its controller"
+                "spec, its owners, its finalizers, and the labels and annotations that they act on"
             )
         },
         condition=asked_by_users(engine, kind.operator),
         exempt_operators=users_of(kind),
-        variables=ownership_variables(),
     )
-    return [changed, *([_parts_deleted_with_their_job(kind, engine)] if kind.created_by else [])]
+    return [changed, _parts_deleted_with_their_job(kind, engine, operators)]
 
 
 def _holds_quota(kind: JobKind) -> str:
@@ -98,13 +107,19 @@ def _holds_quota(kind: JobKind) -> str:
     return " || ".join(f"{optional('oldObject', path)}.{uid}" for path in kind.templates)
 
 
-def _parts_deleted_with_their_job(kind: JobKind, engine: Engine) -> Policy:
+def _parts_deleted_with_their_job(kind: JobKind, engine: Engine, operators: str) -> Policy:
+    kept = f"{HAS_CONTROLLER} && ({_holds_quota(kind)})"
     return Policy(
         name=f"muster-{kind.plural}-of-gangs-are-deleted-with-them",
         **requests_of(kind),
         operations=("DELETE",),
-        rules={f"!({_holds_quota(kind)}) || {rule}": message for rule, message in _recreated(kind).items()},
-        label=kind.origin_label,
+        rules={
+            f"!({kept}) || {_may_delete_any(kind)}": (
+                f"this {kind.name} is part of a job that holds quota for it: {operators} might recreate it "
+                "before its pods are gone, or they would run on without an owner: delete the job that it "
+                "belongs to"
+            )
+        },
         condition=asked_by_users(engine, kind.operator),
         exempt_operators=users_of(kind),
     )
@@ -155,10 +170,15 @@ def _deletion_rules(operator: Operator, kinds: Iterable[JobKind]) -> dict[str, s
 def _recreated(kind: JobKind) -> dict[str, str]:
     """Returns the rule for deletions of objects that their operator would create again. Kubernetes' garbage
     collector and namespace controller may delete them, and so may administrators."""
-    resource = f'authorizer.group("{kind.kind.group}").resource("{kind.plural}")'
     return {
-        f'!{HAS_CONTROLLER} || {resource}.check("delete").allowed()': (
+        f"!{HAS_CONTROLLER} || {_may_delete_any(kind)}": (
             f"{creators(kind)} would recreate this {kind.name} before its pods are gone, without quota for "
             f"both: delete the {' or '.join(map(str, kind.created_by))} that it belongs to"
         )
     }
+
+
+def _may_delete_any(kind: JobKind) -> str:
+    """CEL for a request by an identity that may delete objects of the kind in all namespaces."""
+    resource = f'authorizer.group("{kind.kind.group}").resource("{kind.plural}")'
+    return f'{resource}.check("delete").allowed()'

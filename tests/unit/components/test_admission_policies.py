@@ -19,6 +19,7 @@ QUEUED_KINDS = ("rayjobs", "rayclusters", "rayservices", "jobs", "jobsets", "lea
 OF_MUSTER = ("leaderworkersets",)  # which Kueue admits by their pods
 ALWAYS = {
     "muster-vpa-leaves-ray-alone",
+    "muster-tenants-have-no-raycronjobs",
     "muster-ray-needs-a-queue",
     "muster-job-needs-a-queue",
     "muster-jobset-needs-a-queue",
@@ -37,6 +38,7 @@ ALWAYS = {
     *(f"muster-{kind}-claim-no-quota" for kind in (*QUEUED_KINDS, "pods")),
     "muster-statefulsets-of-leaderworkersets-claim-no-quota",
     *(f"muster-{kind}-have-allowed-priorities" for kind in QUEUED_KINDS),
+    *(f"muster-{owner.plural}-have-allowed-priorities" for owner in POD_OWNERS),
 }
 GANGS = {
     "muster-queued-rayjobs-can-be-suspended",
