@@ -23,6 +23,7 @@ from muster.forecast.queue_objects import from_manifests, from_objects, parse_co
 from muster.forecast.report.assumed import remarks
 from muster.forecast.report.costs import cost_remarks, costs_of
 from muster.forecast.report.forecast_report import ForecastReport
+from muster.forecast.report.limits import results_with_jobs
 from muster.forecast.report.tables import Table
 from muster.forecast.traces.trace import Trace
 from muster.live.observed import QUEUE_KINDS
@@ -144,6 +145,7 @@ def _simulated(
         outcomes,
         futures.is_random(scenario),
         {number: wait_ms for number, wait_ms in waits if wait_ms is not None},
+        results_with_jobs(limits, outcomes),
         shown_levels(level, limits, [outcomes], trace.begins_ms),
         headrooms(headroom, GrowingDemand(opts, side, trace, outcomes, resample), limits),
         costs,

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from statistics import fmean
 
 from muster.cli import inputs
 from muster.cli.configurations import SimulatedConfiguration
@@ -15,8 +14,8 @@ from muster.forecast import futures
 from muster.forecast.demand.demand import ALL, Demand, JobQueues, demanded
 from muster.forecast.demand.headroom import EVALUATIONS_MAX, headroom
 from muster.forecast.limits import WaitLimit
-from muster.forecast.recommend.goals import measured
 from muster.forecast.report.headroom import QueueHeadroom
+from muster.forecast.report.limits import limit_results
 from muster.forecast.results.outcome import SimulationOutcome
 from muster.forecast.traces.trace import Trace
 
@@ -74,5 +73,4 @@ def headrooms(
 
 def _means(outcomes: Sequence[SimulationOutcome], limits: Sequence[WaitLimit]) -> list[float]:
     """Returns the value of each limit, as the mean over the futures."""
-    values = [measured(outcome, limits).values for outcome in outcomes]
-    return [fmean(column) for column in zip(*values, strict=True)]
+    return [result.mean for result in limit_results(limits, outcomes)]

@@ -16,6 +16,8 @@ from muster.forecast.traces.trace import Trace
 DAY_MS = 86_400_000
 WEEK_MS = 7 * DAY_MS
 BLOCKS_MIN = 2
+MISSING_MAX = 24
+"""A last block is complete if at most this part of it, an hour of a day, is after the last submission."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def resampling(trace: Trace) -> Resampling | None:
     days."""
     span_ms = trace.jobs[-1].submit_ms if trace.jobs else 0
     for block_ms in (WEEK_MS, DAY_MS):
-        blocks = (span_ms + 1) // block_ms
+        blocks = (span_ms + 1 + block_ms // MISSING_MAX) // block_ms
         if blocks >= BLOCKS_MIN:
             return Resampling(block_ms, blocks, span_ms, len(trace.jobs))
     return None

@@ -69,7 +69,7 @@ def check_goals(goals: Sequence[WaitLimit], jobs: Sequence[PlacedJob], queues: S
                 f"goal {written(goal)!r}: queue {goal.queue!r} is unknown; expected one of: "
                 f"{', '.join(sorted(queues))}"
             )
-        if not any(_is_about(goal, job.queue, job.priority_class) for job in jobs):
+        if not any(applies_to(goal, job.queue, job.priority_class) for job in jobs):
             classes = sorted({job.priority_class for job in jobs if goal.queue in ("", job.queue)} - {""})
             raise RecommendError(
                 f"goal {written(goal)!r}: the trace has no such job; expected a queue and class that it "
@@ -96,7 +96,7 @@ def measured(outcome: SimulationOutcome, goals: Sequence[WaitLimit]) -> Measured
     columns: list[list[float]] = [[] for _ in goals]
     for (job, _), wait in zip(pairs, waits, strict=True):
         for goal, column in zip(goals, columns, strict=True):
-            if _is_about(goal, job.queue, job.priority_class):
+            if applies_to(goal, job.queue, job.priority_class):
                 column.append(wait)
     values = (_value(goal, column) if column else 0.0 for goal, column in zip(goals, columns, strict=True))
     started = [wait for wait in waits if wait < inf]
@@ -109,7 +109,8 @@ def _value(goal: WaitLimit, waits_s: Sequence[float]) -> float:
     return STATISTICS[goal.statistic](sorted(waits_s))
 
 
-def _is_about(goal: WaitLimit, queue: str, priority_class: str) -> bool:
+def applies_to(goal: WaitLimit, queue: str, priority_class: str) -> bool:
+    """Returns whether a goal is about jobs of a queue and class."""
     return goal.queue in ("", queue) and goal.priority_class in ("", priority_class)
 
 

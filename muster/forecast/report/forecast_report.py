@@ -10,6 +10,7 @@ from muster.forecast.report.costs import Costs, cost_document, cost_tables
 from muster.forecast.report.document import forecast_document
 from muster.forecast.report.growth import growth_document, growth_tables
 from muster.forecast.report.headroom import QueueHeadroom, headroom_document, headroom_tables
+from muster.forecast.report.limits import LimitResult, limit_document, limit_tables
 from muster.forecast.report.service_levels import LevelsWithin, level_tables, levels_document
 from muster.forecast.report.tables import Table, forecast_tables, recorded_tables, totals
 from muster.forecast.results.outcome import SimulationOutcome
@@ -24,6 +25,7 @@ class ForecastReport:
     outcomes: Sequence[SimulationOutcome]
     is_random: bool
     waited_ms: Mapping[int, int]  # recorded waits by job number
+    limits: Sequence[LimitResult]
     levels: Sequence[LevelsWithin]
     headroom: Sequence[QueueHeadroom]
     costs: Costs | None
@@ -38,12 +40,13 @@ class ForecastReport:
 
     @property
     def own_tables(self) -> list[Table]:
-        """The tables that neither the waits nor the remarks are in: growth, costs, budgets, service levels
-        and headroom."""
+        """The tables that neither the waits nor the remarks are in: growth, costs, budgets, limits, service
+        levels and headroom."""
         return [
             *growth_tables(self.outcomes),
             *cost_tables(self.costs),
             *budget_tables(budget_forecasts([self.outcomes]), self.begins_ms),
+            *limit_tables(self.limits),
             *level_tables(self.levels),
             *headroom_tables(self.headroom),
         ]
@@ -62,6 +65,7 @@ class ForecastReport:
             "growth": growth_document(self.outcomes),
             "cost_of_a_month": cost_document(self.costs),
             "budgets": budget_document(budget_forecasts([self.outcomes])),
+            "limits": limit_document(self.limits),
             "service_levels": levels_document(self.levels),
             "headroom": headroom_document(self.headroom),
         }

@@ -101,6 +101,19 @@ def test_headroom_is_printed_for_each_limit(files: Path, capsys: pytest.CaptureF
         assert f">{title}</h2>" in page
 
 
+def test_limits_are_in_the_output_of_a_forecast(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They had an effect only with --headroom."""
+    command = ["forecast", f"--queues={files}/few.yaml", f"--trace={files}/trace.csv"]
+    limits = ["--limit=a p90 <= 1s", "--limit=a within 1d >= 50%"]
+    assert main([*command, *limits, "--json"]) == 0
+    late, early = json.loads(capsys.readouterr().out)["limits"]
+    assert (late["limit"], late["met"], late["futures"]) == ("a p90 <= 1s", False, 0)
+    assert (early["limit"], early["met"], early["value"]) == ("a within 1d00h >= 50.0%", True, 0)
+    assert main([*command, *limits, f"--html={files}/page.html"]) == 0
+    for text in (capsys.readouterr().out, (files / "page.html").read_text()):
+        assert "a within 1d00h &gt;= 50.0%" in text or "a within 1d00h >= 50.0%" in text
+
+
 def test_a_team_that_the_change_adds_has_a_row_of_its_own(
     files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

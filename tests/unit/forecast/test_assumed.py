@@ -67,6 +67,17 @@ CASES = {
         [Remark("left out: queue 'b' is not in the configuration", 1)],
         jobs=[job("one", 0, 10), job("two", 0, 10, queue="b")],
     ),
+    "jobs that request resources without quota": Case(
+        [Remark("never start: queue a has no quota of cpu, memory, which they request", 2)],
+        jobs=[
+            job("one", 0, 10),
+            *(
+                TraceJob(name, 0, 10, 1, {GPU: 1, "memory": 2, "cpu": 1}, queue="a")
+                for name in ("two", "three")
+            ),
+            TraceJob("none", 0, 10, 1, {GPU: 1, "cpu": 0}, queue="a"),
+        ],
+    ),
     "drawn run times": Case(
         [Remark("run time is not recorded: drawn from similar jobs", 2)],
         jobs=[job("one", 0, 10), job("two", 0, None), job("three", 0, None)],

@@ -46,6 +46,24 @@ def test_blocks_are_weeks_or_else_days(name: str) -> None:
     assert (blocks and (blocks.block_ms, blocks.blocks)) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "last_h", "expected"),
+    [
+        ("a window of two weeks", 14 * 24 - 6, (WEEK_MS, 2)),
+        ("a week that lacks most of a day", 14 * 24 - 10, (DAY_MS, 13)),
+        ("a window of four days", 4 * 24 - 0.5, (DAY_MS, 4)),
+        ("a day that lacks two hours", 4 * 24 - 2, (DAY_MS, 3)),
+    ],
+)
+def test_a_last_block_without_its_last_hours_is_complete(
+    name: str, last_h: float, expected: tuple[int, int]
+) -> None:
+    """The last job of a window is submitted before its end."""
+    blocks = resampling(Trace(name, [*daily(3), job("last", last_h * HOUR_S, 1)]))
+    assert blocks is not None
+    assert (blocks.block_ms, blocks.blocks) == expected
+
+
 def inputs(of: QueueConfiguration, jobs: list[TraceJob]) -> SimulationInputs:
     trace = Trace("trace", jobs)
     return SimulationInputs(of, place(jobs, of).jobs, AT_ONCE, resampling(trace))
