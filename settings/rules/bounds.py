@@ -183,9 +183,8 @@ def clusters_may_be_refused(settings: Settings) -> Iterator[Doubt]:
         if hard is not None and 0 < amount(hard) < amount(jobs):
             yield Doubt(
                 (*path, "resourceQuota", key),
-                f"KubeRay creates a RayCluster for each RayJob, of which there may be {jobs}: one that is "
-                "refused leaves its job with quota of its queue and without pods; lower "
-                "count/rayjobs.ray.io too",
+                f"KubeRay creates a RayCluster for each RayJob, of which there may be {jobs}: if it is "
+                "refused, its job has quota of its queue and no pods; lower count/rayjobs.ray.io too",
                 "KubeRay, rayjob_controller.go",
             )
 

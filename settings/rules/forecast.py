@@ -111,7 +111,7 @@ def trace_may_be_missing(settings: Settings) -> Iterator[Doubt]:
     if trace is not None and Path(trace).is_absolute():
         yield Doubt(
             ("muster:forecast", "trace"),
-            "an absolute path: forecasts fail on other machines, such as those of pull requests",
+            "an absolute path: forecasts fail on other machines, also in workflows of pull requests",
             "docs/forecast.md",
         )
     # Pulumi runs the program in the folder of Pulumi.yaml, to which the path is relative.

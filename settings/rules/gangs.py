@@ -173,8 +173,7 @@ def priorities_may_be_equal(settings: Settings) -> Iterator[Doubt]:
         if other != name and len({*priorities.values()}) > 1:
             yield Doubt(
                 ("muster:admission", "priorities", name),
-                f"{other} has the same value: jobs of neither start before those of the other or preempt "
-                "them",
+                f"{other} has the same value: it orders no jobs of the two, and none preempts another",
                 "Kueue: WorkloadPriorityClass",
             )
 

@@ -38,9 +38,9 @@ def shared_quotas(settings: Settings) -> Mapping[Path, Shared]:
     names += [cohort.name for cohort in settings.queues.cohorts]
     for name, holder in zip(names, holders(settings), strict=True):
         above = holder.parent or (name if holder.kind == "cohort" else None)
-        seen = set[str]()
-        while above is not None and parents.get(above) and above not in seen:
-            seen.add(above)
+        passed = set[str]()
+        while above is not None and parents.get(above) and above not in passed:
+            passed.add(above)
             above = parents[above]
         roots[above or holder.path].append(holder)
     return {holder.path: Shared(members) for members in roots.values() for holder in members}
