@@ -2,7 +2,7 @@
 
 Each object is checked when it is written: jobs of all kinds, pods, and Kubernetes' other objects that create
 pods. What KubeRay, the JobSet controller or a controller of Kubernetes creates for an object that was checked
-is exempt. All other controllers create pods or Jobs, which are checked like those of users.
+is exempt. All other controllers create pods or Jobs, which are checked as if users had created them.
 """
 
 from dataclasses import dataclass
@@ -77,8 +77,8 @@ def accelerators_need_a_queue(engine: Engine) -> list[Policy]:
 
 def _of_jobs(kind: JobKind, engine: Engine) -> Policy:
     """Returns the policy for jobs of a kind. KAI's queues are for Ray objects only, so with it other jobs
-    can't request accelerators, nor with Kueue those that it does not suspend. An update passes if it leaves
-    the pod templates as they are: Ray's autoscaler writes the replicas of a RayCluster that KubeRay created
+    can't request accelerators, nor with Kueue jobs that it does not suspend. An update passes if it leaves
+    the pod templates unchanged: Ray's autoscaler writes the replicas of a RayCluster that KubeRay created
     for a named RayJob or RayService."""
     is_queueable = suspends(engine, kind) and (engine != "kai" or bool(kind.ray_cluster))
     queued = f'{queue_of("object")} != ""' if is_queueable else "false"

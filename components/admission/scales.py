@@ -2,8 +2,8 @@
 
 The API server checks a Scale instead of the object, and a Scale has neither the object's labels nor its
 annotations (k8s.io/apiextensions-apiserver pkg/registry/customresource/etcd.go: scaleFromCustomResource). So
-policies of queued objects do not apply, and no policy can tell a queued object from others: all are refused
-to grow. From 0 groups this would start a job that waits for quota.
+policies of queued objects do not apply, and no policy can distinguish a queued object from others: all are
+refused to grow. From 0 groups this would start a job that waits for quota.
 """
 
 from components.admission.ray import Engine, Policy, is_trusted, requests_of, suspends
@@ -41,8 +41,8 @@ def _of_kind(kind: JobKind, engine: Engine) -> Policy:
 
 
 def _of_pod_controller(kind: JobKind, engine: Engine) -> Policy:
-    """Returns the policy for the objects that the operator creates for the pods, which their selectors tell
-    from others of the same kind."""
+    """Returns the policy for the objects that the operator creates for the pods, which their selectors
+    distinguish from others of the same kind."""
     controller = kind.pod_controller
     assert controller is not None
     of_operator = " || ".join(

@@ -49,7 +49,7 @@ class Apis(Component):
 
 @dataclass(frozen=True)
 class ProjectArgs:
-    """`settings` have a project, in which the `cluster` is; `parts` are those that the stack deploys."""
+    """`settings` have a project, in which the `cluster` is; `parts`: deployed by the stack."""
 
     settings: Settings
     cluster: GkePlace

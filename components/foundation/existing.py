@@ -22,7 +22,7 @@ from settings.model.stack import Settings
 
 @dataclass(frozen=True)
 class ExistingClusterArgs:
-    """`cluster` is that of `settings`; `parts` are those that the stack deploys."""
+    """`cluster` is that of `settings`; `parts`: deployed by the stack."""
 
     settings: Settings
     cluster: Existing

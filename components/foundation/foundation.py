@@ -29,8 +29,8 @@ from settings.model.split import PARTS, Part
 
 @dataclass(frozen=True)
 class FoundationArgs:
-    """`cluster` and `project` are from `settings`, where both are optional; `parts` are those that the stack
-    deploys."""
+    """`cluster` and `project` are from `settings`, where both are optional; `parts`: deployed by the
+    stack."""
 
     settings: Settings
     cluster: Gke

@@ -26,7 +26,7 @@ ENGINE_NAMESPACES = {"muster": MUSTER, "kueue": KUEUE, "kai": KAI}
 
 @dataclass(frozen=True)
 class ObservabilityArgs:
-    """`tenants` are the namespaces that Ray runs in; `parts` are those that the stack deploys."""
+    """`tenants` are the namespaces that Ray runs in; `parts`: deployed by the stack."""
 
     observability: ObservabilitySettings
     cluster: Gke

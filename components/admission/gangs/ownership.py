@@ -108,13 +108,13 @@ def _holds_quota(kind: JobKind) -> str:
 
 
 def _parts_deleted_with_their_job(kind: JobKind, engine: Engine, operators: str) -> Policy:
-    kept = f"{HAS_CONTROLLER} && ({_holds_quota(kind)})"
+    is_part = f"{HAS_CONTROLLER} && ({_holds_quota(kind)})"
     return Policy(
         name=f"muster-{kind.plural}-of-gangs-are-deleted-with-them",
         **requests_of(kind),
         operations=("DELETE",),
         rules={
-            f"!({kept}) || {_may_delete_any(kind)}": (
+            f"!({is_part}) || {_may_delete_any(kind)}": (
                 f"this {kind.name} is part of a job that holds quota for it: {operators} might recreate it "
                 "before its pods are gone, or they would run on without an owner: delete the job that it "
                 "belongs to"
