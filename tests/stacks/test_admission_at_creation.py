@@ -40,7 +40,7 @@ CREATIONS = [
     Creation("a team's RayService is suspended", ALICE, rayservice, True),
     Creation("an administrator's RayJob too", ADMIN, rayjob, True),
     Creation("the RayCluster that KubeRay makes for a RayJob starts", ADMIN, child, False),
-    Creation("an unqueued RayCluster is left alone", ALICE, unqueued, False),
+    Creation("an unqueued RayCluster does not change", ALICE, unqueued, False),
 ]
 
 

@@ -155,7 +155,7 @@ CREATIONS = [
     Creation("too many resources", queue(*MANY), TOTAL),
     Creation("too many flavors", queue(*WIDE), TOTAL),
     Creation("too many pairs", queue(PAIRS), TOTAL),
-    # The rest of ClusterQueues
+    # Other fields of ClusterQueues
     Creation("a check on its flavor", checked("default")),
     Creation("a check on another flavor", checked("default", "other"), CHECKS),
     Creation("a selector", selecting(matchExpressions=[{"key": "a/b", "operator": "In", "values": ["c"]}])),
@@ -521,7 +521,7 @@ def test_the_schema_makes_fields_immutable(server: Kubectl, manifest: Manifest, 
 
 
 def test_checks_are_validated_only_when_the_flavors_change(server: Kubectl) -> None:
-    """As in Kueue: other changes of the queue do not validate its checks."""
+    """Other changes of the queue do not validate its checks, as in Kueue."""
     manifest = checked("default")
     manifest["metadata"]["name"] = "checked"
     server.create([manifest])

@@ -83,7 +83,7 @@ def test_its_claims_need_storage(server: Kubectl) -> None:
 
 @pytest.fixture(scope="module")
 def sets(server: Kubectl) -> Kubectl:
-    """Adds a waiting LeaderWorkerSet of 2 groups, and one that its queue has started."""
+    """Adds a waiting LeaderWorkerSet of 2 groups, and another set that its queue has started."""
     for manifest in (leader_worker_set("waiting"), leader_worker_set("started")):
         server.run("create", "-f", "-", *ALICE, stdin=json.dumps(manifest))
     patch = '{"spec": {"replicas": 2}}'

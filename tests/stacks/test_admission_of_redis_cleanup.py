@@ -21,7 +21,7 @@ PODS = {"restartPolicy": "Never", "containers": [{"name": "ray-head", "image": "
 
 
 def cleanup(namespace: str, node_type: str = "redis-cleanup", **labels: str) -> Manifest:
-    """Returns a Job as KubeRay builds it: its labels are those of its pods."""
+    """Returns a Job as KubeRay builds it: it has the labels of its pods."""
     labels = {"ray.io/node-type": node_type, **labels}
     template = {"metadata": {"labels": labels}, "spec": PODS}
     metadata: Manifest = {"name": "notebook-redis-cleanup", "namespace": namespace, "labels": labels}

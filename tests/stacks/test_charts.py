@@ -362,7 +362,7 @@ def test_kais_services_run_on_the_system_pool(every_kai_object: list[Object]) ->
 
 @pytest.mark.parametrize("runtime_class", ["", "nvidia"])
 def test_kais_runtime_class_is_the_settings(kai_chart: ChartFolder, runtime_class: str) -> None:
-    """By default it is `nvidia`, which GKE's nodes do not have: no pod with GPUs could be created."""
+    """The default is `nvidia`, which GKE's nodes do not have: no pod with GPUs could be created."""
     config = the(kai_chart.render(kai.values(Kai(), SYSTEM, runtime_class)), "Config", "kai-config")["spec"]
 
     assert config["admission"]["gpuPodRuntimeClassName"] == runtime_class
