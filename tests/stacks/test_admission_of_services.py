@@ -146,7 +146,7 @@ class Part(NamedTuple):
 
 
 PARTS = [*(Part(path, fields) for path, fields in SERVICE_FIELDS.items()), Part("spec.ports", PORT_FIELDS)]
-# Of KubeRay 1.6.2's schema; the names of fields that do not pass, so that a field that KubeRay adds is noticed.
+# Of KubeRay 1.6.2's schema; the names of fields that do not pass, so that a new field is noticed.
 REFUSED = {
     "": set[str](),
     "metadata": {"finalizers"},

@@ -63,7 +63,7 @@ def prod(
 
 @pytest.fixture(scope="module")
 def planned(prod: Stack, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[ResourceChange, ...]]:
-    """The import file, and the plan that it was written from."""
+    """The import file, and the plan that it is of."""
     path = tmp_path_factory.mktemp("file") / "import.json"
     changes = prod.preview(import_file=path).changes
     path.write_text(json.dumps(existing(json.loads(path.read_text()), changes, NEW)))
