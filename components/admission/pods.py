@@ -17,18 +17,21 @@ from components.admission.ray import (
 )
 from muster.cluster.jobs.kinds import OPERATORS, alternatives
 from muster.objects.names import KUEUE_GROUP, MUSTER_PREFIX, RESIZE_MAXIMA, WORKLOAD_UID_LABEL
+from settings.model.tenants.tenant import TENANT
 
 PREFIXES = tuple(prefix for operator in OPERATORS for prefix in operator.label_prefixes)
 # Read by operators, the Job controller and the engine. The UID itself: reserved_labels.py.
 LABELS = (*PREFIXES, f"{KUEUE_GROUP}/", "job-name", "controller-uid")
+GRACE_SECONDS_MAX = 300
+"""Seconds that a pod of a gang may keep its node after its preemption."""
 RESIZE_STATUS = "ray.io/ippr-status"
 """Set by Ray's autoscaler on pods, for itself: the state of a resize in place."""
 ANNOTATIONS = (*PREFIXES, f"{KUEUE_GROUP}/", MUSTER_PREFIX, "autoscaling.x-k8s.io/")
 
 
 def pods_of_gangs(engine: Engine) -> list[Policy]:
-    """Returns the policies for updates and for resizes of gangs' pods."""
-    return [_unchanged(engine), _resized(engine)]
+    """Returns the policies for updates, resizes, deletions and evictions of gangs' pods."""
+    return [_unchanged(engine), _resized(engine), _deleted(engine), _evicted(engine)]
 
 
 def _unchanged(engine: Engine) -> Policy:
@@ -93,6 +96,45 @@ def _resized(engine: Engine) -> Policy:
         condition=f"!({is_trusted(engine)})",
         exempt_operators=other_operators(),
     )
+
+
+def _deleted(engine: Engine) -> Policy:
+    """Returns the policy for deletions. A pod runs on during the grace period that its deletion names, of
+    any length, while its controller replaces it at once."""
+    return Policy(
+        name="muster-pods-of-gangs-stop-in-time",
+        group="",
+        resources=("pods",),
+        operations=("DELETE",),
+        rules=_in_time("request.options.?gracePeriodSeconds"),
+        label=WORKLOAD_UID_LABEL,
+        condition=f"!({is_trusted(engine)})",
+        exempt_operators=other_operators(),
+    )
+
+
+def _evicted(engine: Engine) -> Policy:
+    """Returns the policy for evictions, which do not show the pod's labels."""
+    return Policy(
+        name="muster-evicted-pods-stop-in-time",
+        group="",
+        resources=("pods/eviction",),
+        operations=("CREATE",),
+        rules=_in_time("object.?deleteOptions.?gracePeriodSeconds"),
+        namespaces=TENANT,
+        condition=f"!({is_trusted(engine)})",
+        exempt=may_write_status("", "pods"),
+    )
+
+
+def _in_time(grace: str) -> dict[str, str]:
+    return {
+        f"{grace}.orValue(0) <= {GRACE_SECONDS_MAX}": (
+            f"a pod of a gang stops within {GRACE_SECONDS_MAX} s, as another pod replaces it while it still "
+            "uses its quota: lower the grace period of this request (kubectl delete --grace-period), or name "
+            "none"
+        )
+    }
 
 
 def _within(new: str, old: str, or_less: str = "") -> str:

@@ -1,5 +1,6 @@
 """Requests for Ray objects to the API server, as a team, the controller or an administrator."""
 
+import json
 from collections.abc import Callable
 
 import yaml
@@ -92,6 +93,12 @@ def refused_patch(server: Kubectl, user: User, target: Target, patch: Patch) -> 
 def refused_deletion(server: Kubectl, user: User, *arguments: str) -> str:
     """Deletes with these arguments of kubectl; returns the message of the refusal, or an empty string."""
     return _refused(lambda: server.run("delete", *arguments, *user))
+
+
+def refused_post(server: Kubectl, user: User, path: str, manifest: Manifest) -> str:
+    """Posts to a path of the API as a dry run; returns the message of the refusal, or an empty string."""
+    arguments = ("create", "--raw", f"{path}?dryRun=All", "--filename=-", *user)
+    return _refused(lambda: server.run(*arguments, stdin=json.dumps(manifest)))
 
 
 def _refused(request: Callable[[], object]) -> str:

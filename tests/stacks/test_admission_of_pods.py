@@ -8,8 +8,16 @@ import pytest
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.autoscaler_rights import account, by_kuberay, existing, granted
 from tests.stacks.dry_runs import Manifest, Patch, Target, User
-from tests.stacks.ray_requests import ADMIN, CONTROLLER, refusal, refused_patch
+from tests.stacks.ray_requests import (
+    ADMIN,
+    CONTROLLER,
+    refusal,
+    refused_deletion,
+    refused_patch,
+    refused_post,
+)
 
+SUBRESOURCES = ("pods/status", "pods/resize", "pods/eviction")
 UID, GATE = "muster.dev/workload-uid", "muster.dev/growth"
 NODE, CLUSTER = "of-kubelet", "scaled"
 # A tenant's container, by the Role that KubeRay creates for an autoscaled RayCluster of that name.
@@ -59,12 +67,13 @@ def sized(cpu: str, memory: str, **more: str) -> dict[str, dict[str, str]]:
 @pytest.fixture(scope="module")
 def pods(server: Kubectl) -> Iterator[Kubectl]:
     """Adds pods of a gang, one of them on a node, and identities with rights on pods."""
-    dave = [{"apiGroups": [""], "resources": ["pods", "pods/status", "pods/resize"], "verbs": ["*"]}]
+    dave = [{"apiGroups": [""], "resources": ["pods", *SUBRESOURCES], "verbs": ["*"]}]
     subject = {"kind": "User", "name": "dave@example.com", "apiGroup": "rbac.authorization.k8s.io"}
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}, "spec": {"unschedulable": True}}
     bound = gang_pod("bound", nodeName=NODE)
-    plain = gang_pod("plain-pod")
-    del plain["metadata"]["labels"][UID]
+    plain, bound_plain = gang_pod("plain-pod"), gang_pod("bound-plain", nodeName=NODE)
+    for manifest in (plain, bound_plain):
+        del manifest["metadata"]["labels"][UID]
     others = gang_pod("of-another-cluster")
     others["metadata"]["labels"] = {"ray.io/cluster": "other"}
     gated = [
@@ -73,7 +82,7 @@ def pods(server: Kubectl) -> Iterator[Kubectl]:
     ]
     resizable = gang_pod("resizable", containers=[ray_container(), {**ray_container(), "name": "sidecar"}])
     resizable["metadata"]["annotations"] |= {"muster.dev/max-cpu": "1500m", "muster.dev/max-memory": "1536Mi"}
-    server.create([node, gang_pod("mine"), resizable, *gated, bound, plain, others])
+    server.create([node, gang_pod("mine"), resizable, *gated, bound, bound_plain, plain, others])
     with existing(server, [*by_kuberay(CLUSTER, CLUSTER), *granted("dave", dave, subject)]):
         yield server
 
@@ -366,3 +375,40 @@ def test_the_controller_does_not_move_a_pod_to_another_request(pods: Kubectl) ->
 
 def test_pods_are_still_created_by_kuberay_only(pods: Kubectl) -> None:
     assert UID in refusal(pods, DAVE, gang_pod("new"))
+
+
+HELD = "a pod of a gang stops within 300 s, as another pod replaces it"
+# the pod on a node, without which no pod has a grace period; the user; the seconds -> the refusal
+GRACES: dict[str, tuple[str, User, int, str]] = {
+    "a year": ("bound", DAVE, 31_536_000, HELD),
+    "more than a template's": ("bound", DAVE, 301, HELD),
+    "as much as a template's": ("bound", DAVE, 300, ""),
+    "none": ("bound", DAVE, 0, ""),
+    "by an administrator": ("bound", ADMIN, 31_536_000, ""),
+    "of another pod": ("bound-plain", DAVE, 31_536_000, ""),
+}
+
+
+@pytest.mark.parametrize("name", GRACES)
+def test_a_deleted_pod_is_not_kept_by_its_grace_period(pods: Kubectl, name: str) -> None:
+    pod, user, seconds, message = GRACES[name]
+    force = ("--force",) if seconds == 0 else ()
+    options = (f"--grace-period={seconds}", "--namespace=team-a", "--dry-run=server", *force)
+    refused = refused_deletion(pods, user, f"pod/{pod}", *options)
+    assert message in refused
+    assert bool(refused) is bool(message), refused
+
+
+@pytest.mark.parametrize(("seconds", "message"), [(31_536_000, HELD), (300, ""), (None, "")])
+def test_an_evicted_pod_is_not_kept_by_its_grace_period(
+    pods: Kubectl, seconds: int | None, message: str
+) -> None:
+    eviction = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": "mine", "namespace": "team-a"},
+        "deleteOptions": {} if seconds is None else {"gracePeriodSeconds": seconds},
+    }
+    refused = refused_post(pods, DAVE, "/api/v1/namespaces/team-a/pods/mine/eviction", eviction)
+    assert message in refused
+    assert bool(refused) is bool(message), refused

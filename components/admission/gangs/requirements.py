@@ -9,6 +9,7 @@ from components.admission.counted import number_of_groups
 from components.admission.elastic_jobs import gates_at_creation
 from components.admission.gangs.redis_cleanup import heads_without_devices
 from components.admission.gangs.topology import topology_annotations
+from components.admission.pods import GRACE_SECONDS_MAX
 from components.admission.ray import Engine, optional, value_at
 from components.admission.templates import annotations, in_group, template_variables
 from muster.cluster.jobs.job_kind import JobKind, PodGroups
@@ -24,9 +25,7 @@ from muster.objects.names import (
 SET_BY_ADMISSION = (WRITTEN_OUT, CONSUME_ANNOTATION, CLASS_ANNOTATION, *RESIZE_MAXIMA.values())
 """Annotations of pod templates."""
 POD_SETS_MAX = 18  # in a Workload: the head, the submitter and worker groups
-# How long a gang may keep its nodes after its preemption, and after its end.
-GRACE_SECONDS_MAX = 300
-TTL_SECONDS_MAX = 3600
+TTL_SECONDS_MAX = 3600  # that a gang may keep its nodes after its end
 REDIS = '"redis"'  # KubeRay's default backend of GCS fault tolerance
 SCHEDULER = "default-scheduler"  # Kubernetes' own
 POD_SET_NAME = "^[A-Za-z0-9]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$"

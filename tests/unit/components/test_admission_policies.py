@@ -35,6 +35,8 @@ ALWAYS = {
     "muster-workloads-change-their-pods",
     "muster-pods-of-gangs-are-kept",
     "muster-pods-of-gangs-do-not-grow",
+    "muster-pods-of-gangs-stop-in-time",
+    "muster-evicted-pods-stop-in-time",
     *(f"muster-{kind}-claim-no-quota" for kind in (*QUEUED_KINDS, "pods")),
     "muster-statefulsets-of-leaderworkersets-claim-no-quota",
     *(f"muster-{kind}-have-allowed-priorities" for kind in QUEUED_KINDS),
