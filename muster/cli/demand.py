@@ -7,7 +7,7 @@ import click
 
 from muster.cli import inputs
 from muster.cli.configurations import SimulatedConfiguration
-from muster.cli.inputs import PAIR, ForecastOptions
+from muster.cli.inputs import PAIR, ForecastOptions, distinct
 from muster.cli.verb import InputError, options
 from muster.forecast.demand.demand import ALL, FACTOR_MAX, AddedTeam, Demand, JobQueues, demanded
 from muster.forecast.demand.resampling import resampling
@@ -35,6 +35,7 @@ demand_options = options(
         metavar="QUEUE=FACTOR",
         multiple=True,
         type=PAIR,
+        callback=distinct,
         help=f"multiply the jobs of a ClusterQueue, or of `{ALL}` other queues, such as research=1.3; "
         "repeatable. All other jobs and their random draws do not change",
     ),

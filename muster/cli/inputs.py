@@ -64,6 +64,20 @@ def pair(text: str) -> tuple[str, str]:
 
 PAIR = parsed(pair)
 
+
+def distinct(
+    _context: click.Context, _option: click.Parameter, pairs: Sequence[tuple[str, str]]
+) -> Sequence[tuple[str, str]]:
+    """Checks that no NAME of a repeatable option is given twice: the last value would win without a word.
+    Raises: click.BadParameter."""
+    values: dict[str, str] = {}
+    for name, value in pairs:
+        if values.setdefault(name, value) != value:
+            problem = f"{name!r} is given twice, as {values[name]!r} and as {value!r}"
+            raise click.BadParameter(f"{problem}; expected it once")
+    return pairs
+
+
 seeds_option = click.option(
     "--seeds", type=click.IntRange(min=1), default=SEEDS, metavar="N", help="number of futures to simulate"
 )
@@ -72,6 +86,7 @@ assume_option = click.option(
     metavar="NAME=VALUE",
     multiple=True,
     type=PAIR,
+    callback=distinct,
     help="replace a default assumption; `muster forecast --assumptions` lists them",
 )
 forecast_options = options(
@@ -95,6 +110,7 @@ forecast_options = options(
         metavar="NAME=QUEUE",
         multiple=True,
         type=PAIR,
+        callback=distinct,
         help="map a queue or user of the trace to a ClusterQueue or namespace/LocalQueue; repeatable",
     ),
     click.option(
@@ -159,10 +175,15 @@ def read_trace(opts: ForecastOptions, path: str | None) -> Loaded:
     trace = loaded.trace
     if since_ms or until_ms is not None:
         trace = cut(trace, since_ms, until_ms)
-    trace = treated(trace, Cancellations(opts.cancelled))
     if not trace.jobs:
         raise InputError(f"{path}: no job is submitted in the days that --since-day and --days select")
-    return replace(loaded, trace=trace)
+    remaining = treated(trace, Cancellations(opts.cancelled))
+    if not remaining.jobs:
+        raise InputError(
+            f"{path}: no job is left: all {len(trace.jobs):,} were cancelled before they started, and "
+            "--cancelled skip omits them"
+        )
+    return replace(loaded, trace=remaining)
 
 
 def scenario(

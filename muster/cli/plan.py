@@ -85,6 +85,7 @@ class OutputOptions:
         metavar="NAME=QUEUE",
         multiple=True,
         type=inputs.PAIR,
+        callback=inputs.distinct,
         help="as --map, for the jobs before the change; replaces values of --map",
     ),
 )

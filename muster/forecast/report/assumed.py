@@ -1,6 +1,5 @@
 """The block "Assumed and left out": differences of a forecast from its trace and its configuration."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -11,6 +10,7 @@ from muster.forecast.futures import SimulationInputs
 from muster.forecast.placement import flavors_of
 from muster.forecast.report.tables import Table
 from muster.forecast.report.text import duration
+from muster.forecast.report.unstartable import unstartable
 from muster.forecast.simulation.simulator import capacities
 from muster.forecast.traces.trace import Trace
 
@@ -89,7 +89,7 @@ def _of_side(side: PlacedTrace) -> Iterator[Remark]:
     jobs, configuration = side.inputs.jobs, side.inputs.configuration
     for problem, count in side.left_out.items():
         yield Remark(f"left out: {problem}", count)
-    yield from _of_uncovered_resources(side.inputs)
+    yield from (Remark(jobs.described, jobs.count) for jobs in unstartable(side.inputs))
     if drawn := sum(job.has_drawn_run_time for job in jobs):
         yield Remark("run time is not recorded: drawn from similar jobs", drawn)
     if side.inputs.resampling is not None:
@@ -106,21 +106,6 @@ def _of_side(side: PlacedTrace) -> Iterator[Remark]:
         more = f" and {len(empty) - QUEUES_MAX} more" if len(empty) > QUEUES_MAX else ""
         yield Remark(f"no job in the trace: {', '.join(empty[:QUEUES_MAX])}{more}")
     yield from _assumptions(side.inputs.assumptions)
-
-
-def _of_uncovered_resources(inputs: SimulationInputs) -> Iterator[Remark]:
-    """Yields resources that a queue has no quota of: it admits no job that requests them, as in Kueue."""
-    queues, uncovered = inputs.configuration.snapshot.cluster_queues, Counter[tuple[str, str]]()
-    covered = {
-        name: frozenset(resource for group in queue.groups for resource in group.covered)
-        for name, queue in queues.items()
-    }
-    for job in inputs.jobs:
-        requested = {name for pods in job.pod_sets for name, amount in pods.requests.items() if amount}
-        if lacking := requested - covered[job.queue]:
-            uncovered[job.queue, ", ".join(sorted(lacking))] += 1
-    for (queue, resources), count in uncovered.items():
-        yield Remark(f"never start: queue {queue} has no quota of {resources}, which they request", count)
 
 
 def _of_growth(inputs: SimulationInputs) -> Iterator[Remark]:

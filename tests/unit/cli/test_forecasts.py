@@ -22,6 +22,10 @@ TRACE = """name,submit_seconds,run_seconds,pods,queue,nvidia.com/gpu
 one,0,10,1,a,8
 two,1,10,1,a,8
 """
+CANCELLED = """\
+JobID|Submit|Start|End|State|ReqTRES
+1|2026-03-01T00:00:00|Unknown|2026-03-01T00:10:00|CANCELLED by 5|gres/gpu=1
+"""
 STACK = Path("stacks/Pulumi.prod.yaml")
 PATCH = "examples/forecast/fewer-l4s.patch"
 BLOCK = "cloud.google.com/gce-topology-block"
@@ -31,6 +35,7 @@ BLOCK = "cloud.google.com/gce-topology-block"
 def files(tmp_path: Path) -> Path:
     """A folder with a trace, and manifests with 16 and with 8 GPUs."""
     (tmp_path / "trace.csv").write_text(TRACE)
+    (tmp_path / "cancelled.txt").write_text(CANCELLED)
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "broken.yaml").write_text("{")
     (tmp_path / "nothing.yaml").write_text("kind: Pod")
@@ -370,6 +375,18 @@ WRONG: Mapping[str, tuple[list[str], str]] = {
     ),
     "no trace": (["--queues={}/few.yaml"], "no trace: give --trace FILE"),
     "no such trace": (["--queues={}/few.yaml", "--trace={}/x.csv"], "x.csv: No such file"),
+    "a queue that is scaled twice": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--scale=a=2", "--scale=a=3"],
+        "'a' is given twice, as '2' and as '3'; expected it once",
+    ),
+    "a user that is mapped twice": (
+        ["--queues={}/few.yaml", "--trace={}/trace.csv", "--map=u=a", "--map=u=b"],
+        "'u' is given twice, as 'a' and as 'b'; expected it once",
+    ),
+    "only jobs that are skipped": (
+        ["--queues={}/few.yaml", "--trace={}/cancelled.txt", "--queue=a", "--cancelled=skip"],
+        "cancelled.txt: no job is left: all 1 were cancelled before they started",
+    ),
     "an empty trace": (["--queues={}/few.yaml", "--trace={}/empty.csv"], "empty.csv: the file is empty"),
     "no such manifests": (["--queues={}/x", "--trace={}/trace.csv"], "x: no manifests; expected"),
     "manifests that are no YAML": (

@@ -38,6 +38,7 @@ DEFAULTS = Assumptions()
 A = configured(queue("a", 8))
 
 
+NEVER = "never start, even in the empty cluster: queue a: "
 AUTOSCALED = "autoscaled: they ask for the workers of their record after their start (recorded demand)"
 AT_LIMITS = "and at their limit for 25% of what they lack to their maximum"
 SAME_RUN_TIMES = "their run times do not depend on their sizes"
@@ -67,16 +68,39 @@ CASES = {
         [Remark("left out: queue 'b' is not in the configuration", 1)],
         jobs=[job("one", 0, 10), job("two", 0, 10, queue="b")],
     ),
-    "jobs that request resources without quota": Case(
-        [Remark("never start: queue a has no quota of cpu, memory, which they request", 2)],
+    "jobs that request a resource without quota": Case(
+        [Remark(f"{NEVER}pod set workers requests cpu, for which ClusterQueue a has no quota", 2)],
         jobs=[
             job("one", 0, 10),
-            *(
-                TraceJob(name, 0, 10, 1, {GPU: 1, "memory": 2, "cpu": 1}, queue="a")
-                for name in ("two", "three")
-            ),
+            *(TraceJob(name, 0, 10, 1, {GPU: 1, "cpu": 1}, queue="a") for name in ("two", "three")),
             TraceJob("none", 0, 10, 1, {GPU: 1, "cpu": 0}, queue="a"),
         ],
+    ),
+    "jobs that are larger than all quota": Case(
+        [
+            Remark(
+                f"{NEVER}needs 9 nvidia.com/gpu of flavor h100 but ClusterQueue a can have at most 8: "
+                "request less, or raise its quota, and others",
+                2,
+            )
+        ],
+        jobs=[job("fits", 0, 10, gpus=8), job("nine", 0, 10, gpus=9), job("ten", 0, 10, gpus=10)],
+    ),
+    "jobs that are larger than their nodes": Case(
+        [
+            Remark(
+                f'{NEVER}cannot fit its topology: for pod set workers, topology "by-rack" doesn\'t allow to '
+                'fit any of 1 pod(s). Total nodes: 2; excluded: resource "nvidia.com/gpu": 2, even if all '
+                "nodes were empty",
+                1,
+            )
+        ],
+        jobs=[job("fits", 0, 10, gpus=4), job("five", 0, 10, gpus=5)],
+        configuration=configured(*RACKED, *NODES, queue("a", 8, flavor="racks")),
+    ),
+    "stopped queues": Case(
+        [Remark(f"{NEVER}ClusterQueue a is stopped (stopPolicy Hold)", 1)],
+        configuration=configured(queue("a", 8, stopPolicy="Hold")),
     ),
     "drawn run times": Case(
         [Remark("run time is not recorded: drawn from similar jobs", 2)],
