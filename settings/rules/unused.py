@@ -61,8 +61,8 @@ def a_controller_may_be_unused(settings: Settings) -> Iterator[Doubt]:
     if settings.controller is not None and engine != "muster":
         yield Doubt(
             ("muster:controller",),
-            f"engine {engine} admits jobs, so the stack has no controller, page or journal; remove it, or "
-            "write engine: muster in muster:admission",
+            f"engine {engine} admits jobs, so the stack has no controller, page or journal until "
+            "muster:admission has engine: muster",
             "docs/architecture.md",
         )
 
