@@ -222,7 +222,7 @@ OF_CONTROLLER: dict[str, tuple[str, tuple[str, ...], list[dict[str, Any]], str]]
 
 
 @pytest.fixture(scope="module")
-def stateful_sets(sets: Kubectl, editor: Kubectl) -> Kubectl:
+def stateful_sets(sets: Kubectl, editor: Kubectl) -> Iterator[Kubectl]:
     """Adds a StatefulSet of a LeaderWorkerSet with quota, and a StatefulSet of a team, and lets the
     default service account write scales, as a HorizontalPodAutoscaler does."""
     held, free = stateful_set(SERVER, **{UID: "1"}), stateful_set(SERVER)
@@ -239,7 +239,8 @@ def stateful_sets(sets: Kubectl, editor: Kubectl) -> Kubectl:
     scale = "--resource=leaderworkersets.leaderworkerset.x-k8s.io/scale"
     editor.run("create", "role", *scaler, scale, "--verb=get,patch,update")
     editor.run("create", "rolebinding", *scaler, "--role=scaler", "--serviceaccount=team-a:default")
-    return editor
+    yield editor
+    editor.run("delete", "role/scaler", "rolebinding/scaler", f"--namespace={NAMESPACE}")
 
 
 @pytest.mark.parametrize("name", OF_CONTROLLER)
