@@ -9,7 +9,7 @@ from settings.model.queues.queue import ClusterQueue, Cohort
 from settings.model.stack import Settings
 from settings.problems import Doubt, Finding, Path, did_you_mean
 from settings.rules.quantities import BYTES
-from settings.rules.queues import counted_resources
+from settings.rules.queues import cohorts_above, counted_resources
 from settings.rules.registry import doubt, rule
 
 # Days of a calendar period, at the most.
@@ -146,14 +146,10 @@ def budgets_may_be_out_of_reach(settings: Settings) -> Iterator[Doubt]:
 def budgets_may_be_covered(settings: Settings) -> Iterator[Doubt]:
     """A budget has no effect if a hard one that counts the same hours, of the queue or of a cohort above it,
     allows no more in at least the same time: that one is used up first (docs/budgets.md)."""
-    parents = {cohort.name: cohort.parent for cohort in settings.queues.cohorts}
     owners = {owner.name: owner for _, owner in _owners(settings) if isinstance(owner, Cohort)}
     for path, owner in _owners(settings):
-        above = [owner]
-        name = owner.parent if isinstance(owner, Cohort) else owner.cohort
-        while name in owners and owners[name] not in above:
-            above.append(owners[name])
-            name = parents[name]
+        parent = owner.parent if isinstance(owner, Cohort) else owner.cohort
+        above = [owner, *(owners[name] for name in cohorts_above(settings, parent) if name in owners)]
         for j, budget in enumerate(owner.budgets):
             for holder in above:
                 covering = [b for b in holder.budgets if b is not budget and _covers(b, budget)]

@@ -38,15 +38,12 @@ def cohorts_form_trees(settings: Settings) -> Iterator[Finding]:
         if cohort.parent is not None and cohort.parent not in parents:
             yield Finding(path, "the name of a cohort in this file", did_you_mean(cohort.parent, parents))
             continue
-        chain, above = [cohort.name], cohort.parent
-        while above is not None and above not in chain:
-            chain.append(above)
-            above = parents.get(above)
-        if above == cohort.name and above not in reported:
+        chain = cohorts_above(settings, cohort.name)
+        if parents.get(chain[-1]) == cohort.name and cohort.name not in reported:
             reported.update(chain)
             yield Finding(
                 path,
-                f"a tree; this is a cycle: {' -> '.join([*chain, above])}",
+                f"a tree; this is a cycle: {' -> '.join([*chain, cohort.name])}",
                 "remove `parent` from one of them",
             )
 
@@ -83,6 +80,17 @@ def holders(settings: Settings) -> Iterator[Holder]:
     for i, cohort in enumerate(settings.queues.cohorts):
         path = ("muster:queues", "cohorts", i, "quotas")
         yield Holder(path, "cohort", cohort.quotas, "parent", cohort.parent)
+
+
+def cohorts_above(settings: Settings, parent: str | None) -> list[str]:
+    """Returns the cohort `parent` and those above it, the root last. A cycle, which another rule refuses, is
+    followed once."""
+    parents = {cohort.name: cohort.parent for cohort in settings.queues.cohorts}
+    above: list[str] = []
+    while parent is not None and parent not in above:
+        above.append(parent)
+        parent = parents.get(parent)
+    return above
 
 
 def counted_resources(settings: Settings) -> set[str]:

@@ -11,7 +11,7 @@ from settings.model.pools.pool import Pool
 from settings.model.pools.tpus import TPU_RESOURCE
 from settings.model.stack import Settings
 from settings.problems import Doubt, Path
-from settings.rules.queues import Holder, flavors_of_queues, holders
+from settings.rules.queues import Holder, cohorts_above, flavors_of_queues, holders
 from settings.rules.registry import doubt
 
 # The least for each device: of the node's share, and in CPUs and bytes. Ray's processes alone use as much.
@@ -32,17 +32,12 @@ class Shared(NamedTuple):
 
 def shared_quotas(settings: Settings) -> Mapping[Path, Shared]:
     """Returns the shared quotas of each cluster queue and cohort, by the path of its quotas."""
-    parents = {cohort.name: cohort.parent for cohort in settings.queues.cohorts}
     roots: dict[object, list[Holder]] = defaultdict(list)
     names = [queue.name for queue in settings.queues.cluster_queues]
     names += [cohort.name for cohort in settings.queues.cohorts]
     for name, holder in zip(names, holders(settings), strict=True):
-        above = holder.parent or (name if holder.kind == "cohort" else None)
-        passed = set[str]()
-        while above is not None and parents.get(above) and above not in passed:
-            passed.add(above)
-            above = parents[above]
-        roots[above or holder.path].append(holder)
+        above = cohorts_above(settings, name if holder.kind == "cohort" else holder.parent)
+        roots[above[-1] if above else holder.path].append(holder)
     return {holder.path: Shared(members) for members in roots.values() for holder in members}
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from settings.model.base import DnsLabel, DnsSubdomain, Model, refuse, with_tuples
+from settings.model.base import DnsLabel, DnsSubdomain, Model, refuse
 
 Level = Literal["privileged", "baseline", "restricted"]  # from the least strict on
 # The most devices of a claim (k8s.io/api, resource/v1: AllocationResultsMaxSize).
@@ -28,7 +28,7 @@ class PodSecurity(Model):
     @model_validator(mode="before")
     @classmethod
     def _bare_level(cls, value: Any) -> Any:
-        return {"enforce": value} if isinstance(value, str) else with_tuples(value)
+        return {"enforce": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _others_are_as_strict(self) -> Self:
