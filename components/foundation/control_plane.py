@@ -88,10 +88,11 @@ def private_address(cluster: gcp.container.Cluster) -> pulumi.Output[str]:
     """Returns the address at which nodes and pods reach the control plane, whether or not it has a public
     one too (GKE, "About customizing network isolation")."""
     missing = _missing("privateClusterConfig.privateEndpoint")
-    return cluster.private_cluster_config.private_endpoint.apply(lambda address: present(address, missing))
+    private = cluster.private_cluster_config.private_endpoint
+    return private.apply(lambda address: required_address(address, missing))
 
 
-def present(address: str | None, missing: str) -> str:
+def required_address(address: str | None, missing: str) -> str:
     """Returns the address. Raises RunError with a text if there is none; a preview only warns, as of a state
     from before this output existed."""
     if address:

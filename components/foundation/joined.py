@@ -9,7 +9,7 @@ import pulumi_kubernetes as kubernetes
 from components.base import Component
 from components.foundation.apis import ProjectArgs, enter_project
 from components.foundation.cluster import FORCE_PATCH
-from components.foundation.control_plane import at_address, present
+from components.foundation.control_plane import at_address, required_address
 from components.foundation.existing import named_api_servers
 from components.foundation.google_cloud import GoogleCloud
 from settings.model.foundation.existing import Existing
@@ -99,10 +99,11 @@ class JoinedCluster(Component):
 
 
 def _address(foundation: pulumi.StackReference, stack: str) -> pulumi.Output[str]:
-    """Returns the address at which pods reach the control plane. Raises: as `present`, if the stack was
-    deployed before it had this output."""
+    """Returns the address at which pods reach the control plane. Raises: as `required_address`, if the stack
+    was deployed before it had this output."""
     missing = f"stack {stack} has no output `privateAddress` yet: deploy it first"
-    return foundation.get_output("privateAddress").apply(lambda address: present(address, missing))
+    address = foundation.get_output("privateAddress")
+    return address.apply(lambda output: required_address(output, missing))
 
 
 def _check(deployed: dict[Part, Any], args: JoinedClusterArgs) -> None:

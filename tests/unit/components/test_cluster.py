@@ -8,7 +8,7 @@ from unittest import mock
 import pulumi
 import pytest
 
-from components.foundation.control_plane import connection
+from components.foundation.control_plane import NO_ADDRESS, connection, required_address
 from components.platform import Platform, PlatformArgs
 from settings.load import load
 from tests.unit.components.harness import declare, declare_platform
@@ -483,3 +483,18 @@ def test_mocks_without_outputs_are_told_which_one_is_missing(dns_endpoint: bool,
 
     with pytest.raises(pulumi.RunError, match=f"no output `{output}`.*let the mocks return one"):
         connection(cluster, dns_endpoint)
+
+
+@pytest.mark.parametrize("address", [None, ""])
+def test_an_address_is_required_for_a_deployment_but_not_for_a_preview(
+    address: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warned: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", warned.append)
+    monkeypatch.setattr(pulumi.runtime, "is_dry_run", lambda: True)
+    assert required_address(address, "deploy it first") == NO_ADDRESS
+    assert warned == ["deploy it first"]
+    monkeypatch.setattr(pulumi.runtime, "is_dry_run", lambda: False)
+    with pytest.raises(pulumi.RunError, match="deploy it first"):
+        required_address(address, "deploy it first")
+    assert required_address("10.0.0.2", "deploy it first") == "10.0.0.2"
