@@ -7,6 +7,7 @@ from statistics import median_low
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.learning.delays import AS_ASSUMED, Delays
 from muster.forecast.observed_state import State
+from muster.forecast.simulation.worker_group import NextNodes
 from muster.forecast.start_estimates import (
     SimulatedFuture,
     StartEstimate,
@@ -23,9 +24,10 @@ class GrowthEstimate:
     """The first growth of a worker group."""
 
     group: str
-    granted: int  # the pods with quota before: now, at its minimum, or a larger size
+    granted: int  # the pods before: with quota and nodes now, at its minimum, or a larger size
     pods: int  # median over the futures in which it grows; 0: none
     time: StartEstimate  # futures in which the job ends before count as without growth
+    request: str = ""  # the pending ProvisioningRequest of these pods; empty: they lack quota
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,9 @@ def estimates(
         starts={key: starts[key] for key in starting},
         growth={
             key: tuple(
-                _growth(key, name, futures, sizes[key, name], starts[key]) for of, name in asking if of == key
+                _growth(key, name, futures, sizes[key, name], starts[key], state.workloads[key].nodes)
+                for of, name in asking
+                if of == key
             )
             for key in dict.fromkeys(key for key, _ in asking)
         },
@@ -74,9 +78,17 @@ def _growth(
     futures: Sequence[SimulatedFuture],
     size: int,
     start: StartEstimate,
+    nodes: Mapping[str, NextNodes],
 ) -> GrowthEstimate:
     grown = [future.growth.get((key, name)) for future in futures if key not in future.cancelled]
     pods = [first.pods for first in grown if first is not None]
     times_ms = [None if first is None else first.at_ms for first in grown]
     time = StartEstimate(start.now_ms, times_ms or [None], start.sources)
-    return GrowthEstimate(name, size, median_low(pods) if pods else 0, time)
+    requested = nodes[name] if name in nodes and nodes[name].pods else None
+    return GrowthEstimate(
+        group=name,
+        granted=size if requested is None else size - requested.pods,
+        pods=median_low(pods) if pods else 0,
+        time=time,
+        request="" if requested is None else requested.request,
+    )

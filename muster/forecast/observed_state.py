@@ -7,7 +7,7 @@ from typing import Protocol
 from muster import admission as core
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.learning.learned import Learned
-from muster.forecast.simulation.worker_group import WorkerGroup
+from muster.forecast.simulation.worker_group import NextNodes, WorkerGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,16 @@ class ObservedWorkload:
     elastic: tuple[core.Workload, ...] = ()  # an elastic gang and its granted surplus; empty for a fixed size
     groups: Mapping[str, WorkerGroup] = field(default_factory=dict)  # that may grow, by pod set
     terminating: Mapping[str, int] = field(default_factory=dict)  # workers without quota, by pod set
+    nodes: Mapping[str, NextNodes] = field(default_factory=dict)  # that growth waits for, by pod set
 
     @property
     def may_grow(self) -> bool:
-        """Returns whether it is an autoscaled gang that has started, and not at its largest size."""
+        """Returns whether it is an autoscaled gang that has started, and is not at its largest size or waits
+        for nodes."""
         if self.admitted_ms is None or self.ended or self.workload.evicted:
             return False
-        return any(pods < self.groups[name].maximum for name, pods in self.group_sizes.items())
+        grows = (pods < self.groups[name].maximum for name, pods in self.group_sizes.items())
+        return bool(self.nodes) or any(grows)
 
     @property
     def group_sizes(self) -> Mapping[str, int]:

@@ -136,7 +136,11 @@ def resumed(
     future = Future(seed, assumptions, delays)
     initial = [
         InitialWorkload(
-            live.workload, started_ms(live, job, future, state.now_ms), live.ended, live.terminating
+            live.workload,
+            started_ms(live, job, future, state.now_ms),
+            live.ended,
+            live.terminating,
+            live.nodes,
         )
         for live, job in zip(state.workloads.values(), jobs, strict=True)
     ]

@@ -10,7 +10,7 @@ import msgspec
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.kinds import BY_KIND
 from muster.cluster.jobs.scaling import stored_sizes
-from muster.cluster.watched_kinds import WATCHED, WATCHED_WITH_TOPOLOGIES
+from muster.cluster.watched_kinds import ONLY_LABELLED, WATCHED, WATCHED_WITH_TOPOLOGIES
 from muster.kube.client import FORBIDDEN, NOT_FOUND
 from muster.kube.errors import StatusError
 from muster.kube.kinds import (
@@ -54,6 +54,8 @@ QUEUE_KINDS: tuple[AnyKind, ...] = (
 """Kinds that make up a queue configuration."""
 RAY_KINDS: tuple[AnyKind, ...] = (RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES)
 """Kinds that show how many workers autoscaled jobs ask for."""
+NODES_OF_GROWTH: tuple[AnyKind, ...] = (PROVISIONING_REQUESTS, PODS)
+"""Kinds that show the nodes for which the growth of autoscaled jobs on queued pools waits."""
 RETRIES_MAX = 10
 UNIX_EPOCH = "1970-01-01T00:00:00Z"
 
@@ -112,6 +114,8 @@ def _more_kinds(listed: Mapping[AnyKind, Mapping[str, Any]]) -> Iterator[Iterabl
         yield WATCHED_WITH_TOPOLOGIES
     if any(map(stored_sizes, listed.get(WORKLOADS, {}).values())):
         yield RAY_KINDS
+        if listed.get(PROVISIONING_CONFIGS):
+            yield NODES_OF_GROWTH
 
 
 async def _listed(
@@ -119,7 +123,9 @@ async def _listed(
 ) -> tuple[dict[AnyKind, dict[str, Any]], dict[str, str]]:
     """Returns the objects that can be listed, by kind and key, and the reasons for the kinds that cannot."""
     kinds = tuple(kinds)
-    answers = await asyncio.gather(*(list_or_reason(kube, kind, namespace) for kind in kinds))
+    answers = await asyncio.gather(
+        *(list_or_reason(kube, kind, namespace, ONLY_LABELLED.get(kind)) for kind in kinds)
+    )
     listed: dict[AnyKind, dict[str, Any]] = {}
     unread: dict[str, str] = {}
     for kind, answer in zip(kinds, answers, strict=True):

@@ -52,7 +52,8 @@ def growth_sentence(growth: GrowthEstimate) -> str:
     """Returns a sentence about the estimated growth of a worker group."""
     time, days = growth.time, HORIZON_MS // 86_400_000
     futures, median_ms = len(time.starts_ms), time.quantile_ms(0.5)
-    group = f"Growth of group {growth.group} beyond {workers(growth.granted)}"
+    nodes = f" with nodes, by ProvisioningRequest {growth.request}" if growth.request else ""
+    group = f"Growth of group {growth.group} beyond {workers(growth.granted)}{nodes}"
     if median_ms is None:
         without = futures - time.started
         return f"{group}: not within {days} days, or before its job ends, in {without} of {futures} futures."
@@ -67,6 +68,7 @@ def growth_document(growth: Iterable[GrowthEstimate]) -> list[dict[str, Any]]:
     """Returns the estimated growth of worker groups as JSON."""
     return [
         {"group": of.group, "granted": of.granted, "workers": of.pods, "time": start_document(of.time)}
+        | ({"request": of.request} if of.request else {})
         for of in growth
     ]
 

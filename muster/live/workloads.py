@@ -1,6 +1,6 @@
 """The Workloads of a cluster that are queued or hold quota."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from muster import admission as core
@@ -11,8 +11,9 @@ from muster.cluster.elasticity import elastic_pod_sets, granted_counts, may_grow
 from muster.cluster.eligibility import MISCONFIGURED, SUSPENDED
 from muster.cluster.jobs.kinds import JOB_KINDS
 from muster.cluster.jobs.scaling import stored_sizes
+from muster.cluster.queued_growth import nodes_by_group
 from muster.forecast.observed_state import ObservedWorkload
-from muster.forecast.simulation.worker_group import WorkerGroup
+from muster.forecast.simulation.worker_group import NextNodes, WorkerGroup
 from muster.objects.kueue import Workload, WorkloadStatus
 from muster.objects.meta import find_condition, millis
 from muster.objects.workload_status import (
@@ -38,18 +39,43 @@ class LiveWorkloads:
     unreadable: dict[str, str] = field(default_factory=dict)  # ignored Workloads, with the reason
 
 
-ElasticSizes = Mapping[str, Mapping[str, ElasticPodSet]]
-"""The elastic pod sets of gangs with quota, by key and pod set."""
+@dataclass(frozen=True, slots=True)
+class ElasticSize:
+    """The size of an autoscaled gang with quota, by pod set."""
+
+    pod_sets: Mapping[str, ElasticPodSet] = field(default_factory=dict)
+    nodes: Mapping[str, NextNodes] = field(default_factory=dict)  # that growth waits for
+
+
+ElasticSizes = Mapping[str, ElasticSize]
+"""The sizes of autoscaled gangs with quota, by key."""
+_FIXED = ElasticSize()
 
 
 def elastic_sizes(cluster: ClusterState, now_ms: int) -> ElasticSizes:
     """Returns the sizes of autoscaled gangs, which depend on their RayClusters, pods and
     ProvisioningRequests."""
-    sizes = {
+    pod_sets = {
         key: elastic_pod_sets(workload, workload.status, cluster, now_ms)
         for key, workload in cluster.workloads.items()
     }
-    return {key: elastic for key, elastic in sizes.items() if elastic}
+    return {
+        key: ElasticSize(elastic, dict(_next_nodes(cluster.workloads[key], cluster, now_ms)))
+        for key, elastic in pod_sets.items()
+        if elastic
+    }
+
+
+def _next_nodes(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[tuple[str, NextNodes]]:
+    """Yields the nodes for which the groups of a gang wait, by pod set."""
+    if not may_grow(workload, workload.status, cluster):
+        return
+    for pod_set, nodes in nodes_by_group(workload, workload.status, cluster, now_ms).items():
+        if nodes.pending is not None:
+            request = nodes.pending
+            yield pod_set, NextNodes(request.count, now_ms - request.elapsed_ms, request.name)
+        elif nodes.failed is not None:
+            yield pod_set, NextNodes(0, nodes.retry_at_ms, nodes.failed.name)
 
 
 def live_workloads(
@@ -62,7 +88,8 @@ def live_workloads(
     for key, workload in sorted(cluster.workloads.items()):
         if _is_ineligible(workload):
             continue
-        considered = candidate(workload, workload.status, cluster, sizes.get(key, {}))
+        size = sizes.get(key, _FIXED)
+        considered = candidate(workload, workload.status, cluster, size.pod_sets)
         if considered is None:
             continue
         try:
@@ -71,7 +98,7 @@ def live_workloads(
         except ValueError as error:
             workloads.unreadable[key] = str(error)
         else:
-            workloads.current[key] = _live(considered, converted, rules, cluster)
+            workloads.current[key] = _live(considered, converted, rules, cluster, size.nodes)
     return workloads
 
 
@@ -84,7 +111,11 @@ def _is_ineligible(workload: Workload) -> bool:
 
 
 def _live(
-    candidate: WorkloadInfo, converted: core.Workload, rules: core.Rules, cluster: ClusterState
+    candidate: WorkloadInfo,
+    converted: core.Workload,
+    rules: core.Rules,
+    cluster: ClusterState,
+    nodes: Mapping[str, NextNodes],
 ) -> ObservedWorkload:
     """Returns the candidate with the surplus that it holds, and its groups with what they ask for."""
     parts = candidate.converted(rules) if candidate.elastic else ()
@@ -95,6 +126,7 @@ def _live(
         elastic=tuple(part for part in parts if part.admission is not None),
         groups=_groups(candidate, cluster),
         terminating=_terminating(candidate),
+        nodes=nodes,
         priority_class=ref.name if ref is not None else "",
         user=workload.metadata.namespace,
         admitted_ms=admitted_at_ms(status),

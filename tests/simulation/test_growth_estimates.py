@@ -1,5 +1,7 @@
 """Estimates of growth come true in histories that nothing disturbs."""
 
+import asyncio
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -8,16 +10,18 @@ from muster.configuration.configuration import Configuration
 from muster.forecast.assumptions import Assumptions
 from muster.forecast.growth_estimates import GrowthEstimate, estimates
 from muster.kube import kinds
-from muster.live.eta.growth_range import GrowthRange, annotation
+from muster.live.eta.growth_range import GrowthRange, annotation, growth_ranges
 from muster.live.eta.start_range import StartRange
 from muster.live.observed import observed
 from muster.live.state import live_state
 from muster.live.submitted import submitted
+from muster.objects.meta import rfc3339
 from muster.objects.names import GROWTH_ETA_ANNOTATION, MAX_EXEC_TIME_LABEL, WAIT_ANNOTATION
 from tests.simulation.api import Body
 from tests.simulation.elastic_gangs import elastic, granted, platform, workers
 from tests.simulation.invariants import condition
 from tests.simulation.manifests import ray_job
+from tests.simulation.queued_growth import MINIMUM, QUOTA, queued, starts
 from tests.simulation.simulation import Simulation
 from tools.testing.effort import seeds
 
@@ -41,7 +45,9 @@ def scaled(**sizes: int) -> Body:
     return declared(elastic("dev", seconds=10_000, **sizes), 10_000)
 
 
-async def estimated(sim: Simulation, of: str, job: Body | None = None) -> GrowthEstimate:
+async def estimated(
+    sim: Simulation, of: str, job: Body | None = None, assumed: Assumptions = ASSUMED
+) -> GrowthEstimate:
     """Returns the estimate for a job, which may be tried before it is submitted."""
     assert sim.kube is not None
     cluster, now_ms = (await observed(sim.kube)).cluster, sim.wall_clock_ms()
@@ -50,7 +56,7 @@ async def estimated(sim: Simulation, of: str, job: Body | None = None) -> Growth
     state = live_state(cluster, Configuration(), now_ms)
     (key,) = (key for key in state.workloads if key.startswith(f"team-a/rayjob-{of}-"))
     starting = [key] if job is not None else []
-    (growth,) = estimates(state, starting, [key], ASSUMED, [0]).growth[key]
+    (growth,) = estimates(state, starting, [key], assumed, [0]).growth[key]
     return growth
 
 
@@ -100,6 +106,33 @@ def test_a_waiting_gang_goes_first(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", seeds(1, 2))
+def test_requested_nodes_come_when_their_estimate_says(seed: int) -> None:
+    """While the growth waits for its nodes, the time is in the condition; then it is not."""
+
+    async def story(sim: Simulation) -> None:
+        dev = await starts(sim)
+        await sim.until(lambda: granted(sim, dev) == QUOTA, "it has quota for more", 2)
+        await sim.until(lambda: "have nodes" in limit(sim, dev), "it waits for their nodes", 1)
+        growth = await estimated(sim, "dev", assumed=replace(ASSUMED, provisioning_median_s=300))
+        assert (growth.granted, growth.pods) == (MINIMUM, QUOTA - MINIMUM)
+        (at_ms,) = growth.time.starts_ms
+        assert at_ms is not None
+        (announced,) = growth_ranges([growth])
+        annotations = {GROWTH_ETA_ANNOTATION: annotation([announced])}
+        sim.patch(kinds.RAY_JOBS, dev, {"metadata": {"annotations": annotations}})
+        clause = f"; 4 more expected about {rfc3339(at_ms)[11:16]} UTC"
+        await sim.until(lambda: limit(sim, dev).endswith(clause), "the condition has it", 1)
+        await sim.until(lambda: clause in wait(sim, dev), "it is told", 3)
+        await asyncio.sleep((at_ms - sim.wall_clock_ms()) / 1000)
+        assert workers(sim, dev) == MINIMUM
+        sim.cloud.nodes_max = QUOTA
+        await sim.until(lambda: workers(sim, dev) == QUOTA, "it has its nodes", 1)
+        assert "expected" not in limit(sim, dev)
+
+    queued(seed, nodes=MINIMUM).run(story)
+
+
+@pytest.mark.parametrize("seed", seeds(1, 2))
 def test_growth_that_try_estimates_comes_true(seed: int) -> None:
     async def story(sim: Simulation) -> None:
         sim.submit(limited("other", 4, 240))
@@ -132,7 +165,7 @@ def test_an_annotated_estimate_is_in_the_condition_and_in_the_wait(seed: int) ->
         now_ms = sim.wall_clock_ms()
         at_ms = now_ms + 3_600_000
         growth = GrowthRange("gpu", 6, 2, StartRange(now_ms, at_ms, at_ms, at_ms, 20))
-        clause = growth.sentence(6, now_ms)
+        clause = growth.sentence(now_ms)
         annotations = {GROWTH_ETA_ANNOTATION: annotation([growth])}
         sim.patch(kinds.RAY_JOBS, dev, {"metadata": {"annotations": annotations}})
         await sim.until(lambda: limit(sim, dev).endswith(f"; {clause}"), "the condition has it", 1)

@@ -49,9 +49,11 @@ def growth_conditions(
     for key, waits in limits.explain(sizes, waits_of, now_ms, None if explains_all else EXPLAINED_MAX):
         size, stored = sizes[key], stored_sizes(cluster.workloads[key])
         nodes = nodes_by_group(cluster.workloads[key], status_of(key), cluster, now_ms)
+        requests = {name: group.pending.name for name, group in nodes.items() if group.pending is not None}
         expected = {
-            growth.group: growth.sentence(size.granted.get(growth.group, 0), now_ms)
-            for growth in announced_growth(cluster.workloads[key], cluster)
+            of.group: of.sentence(now_ms)
+            for of in announced_growth(cluster.workloads[key], cluster)
+            if of.is_of(size.granted.get(of.group, 0), requests.get(of.group, ""))
         }
         limit = growth_limit(stored, size.granted, size.asked, waits, nodes, expected)
         new[key] = _limited(status_of(key), limit, now_ms)

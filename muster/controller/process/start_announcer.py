@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 
 from muster.cluster.cluster_state import ClusterState
-from muster.cluster.elasticity import granted_counts
 from muster.cluster.jobs.scaling import stored_sizes
 from muster.configuration.configuration import Configuration
 from muster.controller.metrics.metrics import Metrics
@@ -26,7 +25,13 @@ from muster.live.eta.calculation import (
     calculated,
     snapshot,
 )
-from muster.live.eta.growth_range import GrowthRange, annotation, announced_growth, have_moved
+from muster.live.eta.growth_range import (
+    GrowthRange,
+    annotation,
+    announced_growth,
+    current_growth,
+    have_moved,
+)
 from muster.live.eta.start_errors import StartErrors, started_at_ms
 from muster.live.eta.start_range import StartRange
 from muster.live.workloads import elastic_sizes
@@ -112,9 +117,7 @@ class StartAnnouncer(Background):
         """Returns whether an autoscaled job has not grown by the end of its range."""
         if not stored_sizes(workload) or is_finished(workload.status):
             return False
-        granted, now_ms = granted_counts(workload.status), self._now_ms()
-        growth = announced_growth(workload, self._cluster)
-        return any(of.is_untrue(granted.get(of.group, 0), now_ms) for of in growth)
+        return any(of.is_over(self._now_ms()) for of in current_growth(workload, self._cluster))
 
     def _is_untrue(self, workload: Workload, start: StartRange) -> bool:
         """Returns whether a gang has not started by the end of its range, or has got its quota since the

@@ -37,15 +37,18 @@ def growth_limit(
     """Returns the limit of groups whose granted pods have no nodes yet, or whose next replica does not fit,
     with the reason of the first; None without such groups. Counts are of pods, by pod set; `expected` are
     clauses about the estimated growth."""
-    by_group = (
-        _nodes_limit(name, sizes[name], granted[name], nodes.get(name))
-        or _quota_limit(
-            name, sizes[name], granted[name], asked.get(name, 0), waits.get(name), expected.get(name, "")
-        )
+    by_group = {
+        name: _nodes_limit(name, sizes[name], granted[name], nodes.get(name))
+        or _quota_limit(name, sizes[name], granted[name], asked.get(name, 0), waits.get(name))
         for name in sorted(waits.keys() | nodes.keys())
+    }
+    limits = {name: limit for name, limit in by_group.items() if limit is not None}
+    if not limits:
+        return None
+    messages = (
+        "; ".join(filter(None, (limit.message, expected.get(name)))) for name, limit in limits.items()
     )
-    limits = [limit for limit in by_group if limit is not None]
-    return GrowthLimit(limits[0].reason, ". ".join(limit.message for limit in limits)) if limits else None
+    return GrowthLimit(next(iter(limits.values())).reason, ". ".join(messages))
 
 
 def _nodes_limit(name: str, group: GroupSizes, granted: int, nodes: GroupNodes | None) -> GrowthLimit | None:
@@ -72,12 +75,11 @@ def _quota_limit(
     granted: int,
     asked: int,
     waiting: core.Waiting | None,
-    expected: str,
 ) -> GrowthLimit | None:
     if waiting is None or not _may_be_larger(group, granted):
         return None
     message = _limited(name, group, granted, asked, waiting.message)
-    return GrowthLimit(WAIT_REASONS[waiting.reason], f"{message}; {expected}" if expected else message)
+    return GrowthLimit(WAIT_REASONS[waiting.reason], message)
 
 
 def unsupported(sizes: Sizes, granted: Mapping[str, int]) -> GrowthLimit | None:

@@ -3,7 +3,7 @@
 As in the controller, the core decides on one replica at a time, each of which is a separate workload.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
@@ -96,16 +96,27 @@ class ElasticGangs:
             self._report(job, gang, name, now_ms)
         self._refresh(gang)
 
-    def ask_at_limits(self) -> None:
-        """Lets each group ask for another replica if its demand is met, and no quota is free."""
+    def ask_at_limits(self, excluded: Collection[tuple[int, str]]) -> None:
+        """Lets each group, by job and pod set, ask for another replica if its demand is met, and no quota is
+        free."""
         available = cache(self._engine.available)  # many gangs share a queue
-        for gang in self._gangs.values():
-            full = self._full(gang, available)
-            for name, group in gang.groups.items():
-                granted = gang.granted(name)
-                if name in full and group.asked <= granted and granted + group.replica <= group.maximum:
-                    gang.groups[name] = replace(group, asked=granted + group.replica)
+        for job, gang in self._gangs.items():
+            for name in self._full(gang, available):
+                if (job, name) not in excluded:
+                    self._ask_for_another(gang, name)
             self._refresh(gang)
+
+    def ask_for_another(self, job: int, pod_set: str) -> None:
+        """Lets a group ask for another replica if its demand is met."""
+        gang = self._gangs[job]
+        self._ask_for_another(gang, pod_set)
+        self._refresh(gang)
+
+    @staticmethod
+    def _ask_for_another(gang: _Gang, pod_set: str) -> None:
+        group, granted = gang.groups[pod_set], gang.granted(pod_set)
+        if group.asked <= granted and granted + group.replica <= group.maximum:
+            gang.groups[pod_set] = replace(group, asked=granted + group.replica)
 
     def _full(self, gang: _Gang, available: Callable[[str, core.FlavorResource], int]) -> set[str]:
         """Returns the pod sets for whose next replica no quota is free."""
@@ -154,6 +165,10 @@ class ElasticGangs:
             for key in gang.surplus:
                 self._engine.remove(key)
             self.pending -= sum(map(_waits, gang.surplus.values()))
+
+    def granted(self, job: int, pod_set: str) -> int:
+        """Returns the pods of a group that hold quota."""
+        return self._gangs[job].granted(pod_set)
 
     def groups(self, job: int) -> Groups:
         """Returns what a gang asks for now."""

@@ -16,6 +16,9 @@ class EventKind(IntEnum):
     WORKERS_ENDED = 6  # preempted workers of an elastic gang that continues; the row is of the preemptions
     ASKS = 7  # an elastic gang has started, and asks for more workers
     DEMAND_CHANGED = 8  # an elastic gang asks for another number of workers; the row is of these changes
+    NODES = (
+        9  # the growth of an elastic gang has its nodes, or may request them again; the row is of these waits
+    )
 
 
 class Events:

@@ -211,12 +211,13 @@ class Gangs:
         notice_ms = round(1000 * self._assumptions.notice_s)
         return now_ms + notice_ms + self._future.termination_ms(self._jobs[job], self._tries[job] - 1)
 
-    def growth_nodes_ms(self, job: int, admission: core.Admission) -> int:
-        """Returns the delay of nodes for the growth of a gang; 0 if they need no request."""
+    def growth_nodes_ms(self, job: int, admission: core.Admission, passed_ms: int = 0) -> int:
+        """Returns the delay of nodes for the growth of a gang, given that `passed_ms` of it have passed; 0 if
+        they need no request."""
         placed = self._jobs[job]
         if not self.needs_request(placed.queue, admission):
             return 0
-        return self._future.provisioning_ms(placed, self._tries[job], _flavor_of(admission))
+        return self._future.provisioning_ms(placed, self._tries[job], _flavor_of(admission), passed_ms)
 
     def close_attempts(self, now_ms: int) -> None:
         """Ends the rows of gangs that still hold quota."""

@@ -12,6 +12,7 @@ from muster.forecast.placement import PlacedJob
 from muster.forecast.simulation.events import EventKind
 from muster.forecast.simulation.run_outs import BudgetKey, BudgetWatch
 from muster.forecast.simulation.simulator import Simulator
+from muster.forecast.simulation.worker_group import NextNodes
 from muster.translation.elastic import split
 
 
@@ -23,6 +24,7 @@ class InitialWorkload:
     started_ms: int | None = None  # when its gang started or will start; None: its nodes are not provided yet
     ended: bool = False  # finished, and holds quota until its pods have terminated
     terminating: Mapping[str, int] = field(default_factory=dict)  # workers without quota, by pod set
+    nodes: Mapping[str, NextNodes] = field(default_factory=dict)  # that growth waits for, by pod set
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,16 @@ class FirstGrowth:
     pods: int
 
 
+@dataclass(frozen=True, slots=True)
+class _NodesWait:
+    """A worker group of an attempt that waits for nodes."""
+
+    group: GroupKey
+    row: int
+    pods: int  # on the nodes; 0: it may request them again
+    ready: int  # pods that have nodes
+
+
 class ResumedSimulator(Simulator):
     """One future of a cluster in the state `initial`."""
 
@@ -63,7 +75,9 @@ class ResumedSimulator(Simulator):
         self._initial = initial
         self._starts: list[tuple[int, int, int]] = []  # future starts: time, job, attempt
         self._gangs.on_start = self._expect
-        self._sizes = _NO_GROUPS  # pods with quota that the first growth exceeds
+        self._sizes: dict[GroupKey, int] = {}  # pods that the first growth exceeds
+        self._node_waits: list[_NodesWait] = []
+        self._without_nodes: set[GroupKey] = set()  # groups that wait for nodes of the initial state
         self._growing: set[GroupKey] = set()  # groups whose first growth is still to come
         self._grown_ms: dict[GroupKey, int] = {}  # when the core granted the first growth
         self.asking: set[GroupKey] = set()  # groups of `growing` that ask for more
@@ -78,7 +92,7 @@ class ResumedSimulator(Simulator):
         are omitted."""
         starts: dict[int, int] = {}
         pending = set(jobs)
-        self._sizes, self._growing = growing, set(growing)
+        self._sizes, self._growing = dict(growing), set(growing)
         for now_ms in self._moments():
             while self._starts and self._starts[0][0] <= min(now_ms, until_ms):
                 started_ms, job, row = heappop(self._starts)
@@ -109,7 +123,9 @@ class ResumedSimulator(Simulator):
         return {key: watch.used_up_ms.get(key) for key in watch.keys}
 
     def _asks(self, job: int, pod_set: str) -> bool:
-        """Returns whether a group asks for more, or will do so once its gang has started."""
+        """Returns whether a group waits for nodes, asks for more, or will do so once its gang has started."""
+        if (job, pod_set) in self._without_nodes:
+            return True
         groups = self._elastic.groups(job) if job in self._elastic else self._jobs[job].groups
         return groups[pod_set].asked > self._sizes[job, pod_set]
 
@@ -117,7 +133,7 @@ class ResumedSimulator(Simulator):
         """Notes when a group first exceeds its size, and by how many pods at that moment."""
         group = job, pod_set
         more = granted - self._sizes.get(group, granted)
-        if more <= 0:
+        if more <= 0 or group in self._without_nodes:
             return
         if group in self._growing:
             self._growing.remove(group)
@@ -125,6 +141,28 @@ class ResumedSimulator(Simulator):
         if self._grown_ms.get(group) == now_ms:
             delay_ms = self._gangs.growth_nodes_ms(job, self._elastic.admission(job))
             self.growth[group] = FirstGrowth(now_ms + delay_ms, more)
+
+    def _handle(self, kind: int, job: int, row: int, now_ms: int) -> None:
+        if kind == EventKind.NODES:
+            self._end_wait(self._node_waits[row], now_ms)
+        else:
+            super()._handle(kind, job, row, now_ms)
+
+    def _end_wait(self, wait: _NodesWait, now_ms: int) -> None:
+        """Lets pods run on nodes that were requested, or a group ask for another replica after a back-off."""
+        group = job, pod_set = wait.group
+        self._without_nodes.discard(group)
+        if not self._gangs.is_alive(job, wait.row):
+            return
+        if not wait.pods:
+            self._elastic.ask_for_another(job, pod_set)
+            return
+        more = min(self._elastic.granted(job, pod_set) - wait.ready, wait.pods)
+        if more <= 0:  # preempted before
+            self._sizes[group] = wait.ready
+        elif group in self._growing:
+            self._growing.remove(group)
+            self.growth[group] = FirstGrowth(now_ms, more)
 
     def _job_ended(self, job: int) -> None:
         self._growing = {group for group in self._growing if group[0] != job}
@@ -147,7 +185,7 @@ class ResumedSimulator(Simulator):
             else:
                 self._resume(job, initial, workload, workload.admission)
         self._decide(now_ms)  # even if nothing is pending, as queues may be drained
-        self._elastic.ask_at_limits()
+        self._elastic.ask_at_limits(self._without_nodes)
         self._growing = {group for group in self._growing if self._asks(*group)}
         self.asking = {*self._growing, *self.growth}
         return len(self._initial.workloads)
@@ -157,11 +195,15 @@ class ResumedSimulator(Simulator):
     ) -> None:
         """Resumes a gang that holds quota: it waits for nodes, runs, is being preempted, or has finished."""
         now_ms, gangs, groups = self._initial.now_ms, self._gangs, self._jobs[job].groups
-        if groups and initial.started_ms is not None and not initial.ended:
+        is_elastic = bool(groups) and initial.started_ms is not None and not initial.ended
+        if is_elastic:
+            self._without_nodes |= {(job, pod_set) for pod_set in initial.nodes}
             self._elastic.resume(job, workload, groups, initial.terminating, now_ms)
         else:
             self._engine.put(workload)
         gangs.admit(job, admission, initial.workload.reserved_at_ms)
+        if is_elastic:
+            self._expect_nodes(job, initial.nodes, admission)
         since_ms = initial.workload.counts_from_ms or initial.workload.reserved_at_ms
         self._spent.reserve(job, admission, since_ms)
         if initial.ended:
@@ -177,6 +219,17 @@ class ResumedSimulator(Simulator):
             gangs.start(job, initial.started_ms, now_ms)
         if initial.workload.evicted:
             gangs.preempt(job, now_ms)
+
+    def _expect_nodes(self, job: int, nodes: Mapping[str, NextNodes], admission: core.Admission) -> None:
+        """Ends the waits of a gang's groups for nodes, at a time of this future."""
+        now_ms, row = self._initial.now_ms, self._gangs.running[job].row
+        for pod_set, next_nodes in nodes.items():
+            at_ms, pods = next_nodes.since_ms, next_nodes.pods
+            if pods:
+                at_ms += self._gangs.growth_nodes_ms(job, admission, max(0, now_ms - at_ms))
+            self._events.add(max(now_ms, at_ms), EventKind.NODES, job, len(self._node_waits))
+            ready = self._elastic.granted(job, pod_set) - pods
+            self._node_waits.append(_NodesWait((job, pod_set), row, pods, ready))
 
     def _key(self, job: int) -> str:
         """Returns a key in the workload's own namespace, as queues may select namespaces."""

@@ -1,9 +1,18 @@
-"""The demand of a worker group in a simulation."""
+"""The demand of a worker group in a simulation, and the nodes that it waits for."""
 
 from dataclasses import dataclass, replace
 
 from muster.forecast.traces.trace import SizeDemand
 from muster.translation.elastic import GROWTH_MAX, ElasticPodSet
+
+
+@dataclass(frozen=True, slots=True)
+class NextNodes:
+    """The nodes of a queued pool for which the growth of a worker group waits."""
+
+    pods: int  # on the requested nodes; 0: the last request failed, and the next follows its back-off
+    since_ms: int  # when they were requested, or will be
+    request: str  # the name of the pending or the failed ProvisioningRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from muster.cluster.elasticity import granted_counts
 from muster.cluster.phases import Phase, phase
-from muster.live.eta.growth_range import GrowthRange, announced_growth
+from muster.live.eta.growth_range import GrowthRange, current_growth
 from muster.live.eta.start_range import StartRange, announced
 from muster.live.named import job_name
 from muster.live.overview.document import Amounts
@@ -88,15 +88,8 @@ def row(overview: Overview, workload: Workload, cluster_queue: str) -> WorkloadR
         message=message,
         eta=announced(workload, overview.cluster) if current in (Phase.PENDING, Phase.BACK_OFF) else None,
         elastic=elastic,
-        growth=_growth(workload, overview) if current is Phase.ADMITTED else (),
+        growth=current_growth(workload, overview.cluster) if current is Phase.ADMITTED else (),
     )
-
-
-def _growth(workload: Workload, overview: Overview) -> tuple[GrowthRange, ...]:
-    """Returns the announced growth of groups that still have the size of the estimate."""
-    granted = granted_counts(workload.status)
-    growth = announced_growth(workload, overview.cluster)
-    return tuple(of for of in growth if granted.get(of.group) == of.granted)
 
 
 def _pods(workload: Workload, elastic: ElasticRow | None) -> int:

@@ -10,7 +10,7 @@ from muster.forecast.assumptions import Assumptions
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.placement import PlacedJob
 from muster.forecast.simulation.resumed import FirstGrowth, Initial, InitialWorkload, ResumedSimulator
-from muster.forecast.simulation.worker_group import WorkerGroup
+from muster.forecast.simulation.worker_group import NextNodes, WorkerGroup
 from tests.unit.forecast.builders import AT_ONCE, CHECKED, GPU, PREEMPTS, configured, provisioned, queue
 
 NOW_S = 1_000
@@ -31,6 +31,7 @@ def gang(
     evicted: bool = False,
     terminating: Mapping[str, int] | None = None,
     ended: bool = False,
+    nodes: NextNodes | None = None,
 ) -> Live:
     """A workload of queue `a` with a GPU for each pod, which has just begun or waits since long ago."""
     pod_sets = (core.PodSet(GROUP, gpus, {GPU: 1}),)
@@ -59,11 +60,28 @@ def gang(
         pod_sets=pod_sets,
         groups={} if group is None else {GROUP: group},
     )
-    return job, InitialWorkload(workload, 1_000 * NOW_S if runs else None, ended, terminating or {})
+    initial = InitialWorkload(
+        workload=workload,
+        started_ms=1_000 * NOW_S if runs else None,
+        ended=ended,
+        terminating=terminating or {},
+        nodes={} if nodes is None else {GROUP: nodes},
+    )
+    return job, initial
 
 
 def asks(asked: int, most: int | None = None, least: int = 2, replica: int = 1) -> WorkerGroup:
     return WorkerGroup(least, replica, asked, asked if most is None else most)
+
+
+def requested(pods: int, ago_s: float) -> NextNodes:
+    """Pods whose nodes were requested some seconds ago."""
+    return NextNodes(pods, round(1_000 * (NOW_S - ago_s)), "dev-growth-gpu-1")
+
+
+def refused(again_s: float) -> NextNodes:
+    """Nodes that were refused, and may be requested again after some seconds."""
+    return NextNodes(0, round(1_000 * (NOW_S + again_s)), "dev-growth-gpu-1")
 
 
 @dataclass(frozen=True)
@@ -78,6 +96,7 @@ class Case:
 PREEMPTING = configured(queue("a", 8, **PREEMPTS))
 NODES = replace(AT_ONCE, provisioning_median_s=60, provisioning_spread=0)
 QUEUED = configured(queue("a", 8, **CHECKED), *provisioned())
+QUEUED_PREEMPTING = configured(queue("a", 8, **CHECKED, **PREEMPTS), *provisioned())
 
 CASES: dict[str, Case] = {
     "free quota": Case([], gang("dev", 2, group=asks(6)), (0, 4)),
@@ -120,6 +139,53 @@ CASES: dict[str, Case] = {
     ),
     "its own nodes are provisioned first": Case(
         [], gang("dev", 2, runs=False, group=asks(4)), (120, 2), QUEUED, NODES
+    ),
+    "its nodes have been requested": Case(
+        [], gang("dev", 6, group=asks(6), nodes=requested(4, ago_s=20)), (40, 4), QUEUED, NODES
+    ),
+    "the nodes are late": Case(
+        [], gang("dev", 6, group=asks(6), nodes=requested(4, ago_s=90)), (0, 4), QUEUED, NODES
+    ),
+    "it asks for no more than the nodes": Case(
+        [gang("other", 2, 10)],
+        gang("dev", 6, group=asks(6, most=9), nodes=requested(1, 20)),
+        (40, 1),
+        QUEUED,
+        NODES,
+    ),
+    "it ends before its nodes": Case(
+        [], gang("dev", 6, 30, group=asks(6), nodes=requested(4, ago_s=20)), None, QUEUED, NODES
+    ),
+    "production preempts some of the requested": Case(
+        [gang("prod", 3, runs=False, priority=9)],
+        gang("dev", 6, group=asks(6), nodes=requested(4, ago_s=20)),
+        (40, 3),
+        QUEUED_PREEMPTING,
+        NODES,
+    ),
+    "production preempts all of the requested, and ends": Case(
+        [gang("prod", 6, 300, runs=False, priority=9)],
+        gang("dev", 6, group=asks(6), nodes=requested(4, ago_s=20)),
+        (450, 4),
+        QUEUED_PREEMPTING,
+        NODES,
+    ),
+    "nodes were refused": Case(
+        [], gang("dev", 2, group=asks(2, most=9), nodes=refused(again_s=100)), (160, 1), QUEUED, NODES
+    ),
+    "nodes were refused, and no quota is free then": Case(
+        [gang("other", 6, 300)],
+        gang("dev", 2, group=asks(2, most=9), nodes=refused(again_s=100)),
+        (360, 1),
+        QUEUED,
+        NODES,
+    ),
+    "nodes were refused, and quota is free before": Case(
+        [gang("other", 6, 50)],
+        gang("dev", 2, group=asks(2, most=9), nodes=refused(again_s=100)),
+        (160, 1),
+        QUEUED,
+        NODES,
     ),
     "production preempts its surplus, and ends": Case(
         [gang("prod", 3, 300, runs=False, priority=9)],

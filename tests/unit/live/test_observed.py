@@ -20,6 +20,7 @@ from muster.live.observed import (
 )
 from tests.simulation.manifests import local_stack, ray_job
 from tests.unit.controller.builders import stored, workload_body
+from tests.unit.live.elastic import running_elastic
 from tests.unit.live.listing import Listing, T
 
 TOPOLOGY = {"metadata": {"name": "racks"}, "spec": {"levels": [{"nodeLabel": "rack"}]}}
@@ -47,6 +48,18 @@ def test_nodes_are_listed_for_topologies() -> None:
     kube = Listing({**local_stack(), kinds.TOPOLOGIES: [TOPOLOGY]})
     observe(kube)
     assert {"Pod", "Node"} <= set(kube.listed)
+
+
+@pytest.mark.parametrize("scales", [True, False])
+@pytest.mark.parametrize("queued", [True, False])
+def test_nodes_of_growth_are_listed_for_autoscaled_jobs_on_queued_pools(scales: bool, queued: bool) -> None:
+    workload = running_elastic() if scales else workload_body(ray_job("dev"))
+    objects = {**local_stack(), kinds.WORKLOADS: [workload]}
+    if not queued:
+        objects[kinds.PROVISIONING_CONFIGS] = []
+    kube = Listing(objects)
+    observe(kube)
+    assert ({"Pod", "ProvisioningRequest"} <= set(kube.listed)) is (scales and queued)
 
 
 def test_kinds_that_can_not_be_listed_are_named() -> None:

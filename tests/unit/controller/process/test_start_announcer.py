@@ -351,7 +351,7 @@ def test_question_has_the_sizes_of_autoscaled_jobs() -> None:
     fixture.again()
     (question,) = fixture.questions
     ((_, sizes),) = question.sizes.items()
-    assert sizes["gpu"].asked == 3
+    assert sizes.pod_sets["gpu"].asked == 3
 
 
 async def loops() -> None:

@@ -148,6 +148,16 @@ def test_limit_has_the_estimated_growth_of_its_group() -> None:
     assert pairs.endswith(LACKS)
 
 
+@pytest.mark.parametrize("nodes", [WAITS, RETRIED], ids=["requested", "refused"])
+def test_limit_has_the_estimated_nodes_of_its_group(nodes: GroupNodes) -> None:
+    expected = {"gpu": "4 more expected about 14:20 UTC"}
+    limit = growth_limit(SIZES, {"gpu": 8}, {}, waits("gpu"), {"gpu": nodes}, expected)
+    assert limit is not None
+    assert limit.message.endswith(
+        ("Expected at 15:00; ", "out of stock; ")[nodes is RETRIED] + expected["gpu"]
+    )
+
+
 @pytest.mark.parametrize(
     ("granted", "message"),
     [

@@ -1,24 +1,28 @@
 """The range of a growth: its clause, its annotation, and whether it has moved."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from muster.cluster.cluster_state import ClusterState
 from muster.forecast.growth_estimates import GrowthEstimate
 from muster.forecast.start_estimates import StartEstimate
 from muster.live.eta.growth_range import (
     GrowthRange,
     annotation,
     announced_growth,
+    current_growth,
     growth_ranges,
     have_moved,
 )
 from muster.live.eta.start_range import StartRange
+from muster.objects.kueue import Workload
 from muster.objects.names import GROWTH_ETA_ANNOTATION
-from tests.unit.controller.builders import NOW_MS
+from tests.unit.controller.builders import NOW_MS, Body
 from tests.unit.live.builders import cluster
-from tests.unit.live.elastic import objects, running_elastic
+from tests.unit.live.elastic import LIMITED, objects, running_elastic
 
 MINUTE_MS = 60_000
 DAY = 24 * 60
@@ -27,6 +31,9 @@ DAY = 24 * 60
 def after(*minutes: float | None, granted: int = 8, workers: int = 2, group: str = "gpu") -> GrowthRange:
     p10_ms, p50_ms, p90_ms = (None if m is None else NOW_MS + round(MINUTE_MS * m) for m in minutes)
     return GrowthRange(group, granted, workers, StartRange(NOW_MS, p10_ms, p50_ms, p90_ms, 20))
+
+
+REQUESTED = replace(after(5, 20, 70, granted=0), request="scaled-growth-gpu-1")
 
 
 @pytest.mark.parametrize(
@@ -42,12 +49,11 @@ def after(*minutes: float | None, granted: int = 8, workers: int = 2, group: str
         ),
         pytest.param(after(5, None, None), "", id="beyond the horizon"),
         pytest.param(after(-9, -5, 20), "", id="it should have grown"),
-        pytest.param(after(5, 20, 70, granted=7), "", id="it has grown since"),
         pytest.param(after(None, None, None, workers=0), "", id="it grows in no future"),
     ],
 )
 def test_clause_about_the_expected_growth(growth: GrowthRange, clause: str) -> None:
-    assert growth.sentence(8, NOW_MS) == clause
+    assert growth.sentence(NOW_MS) == clause
 
 
 def test_ranges_of_estimates() -> None:
@@ -67,6 +73,7 @@ def test_ranges_of_estimates() -> None:
         ([after(10, 20, 30)], [after(10, 20, 30, workers=1)], True),
         ([after(10, 20, 30)], [after(10, 20, 30, granted=9)], True),
         ([after(10, 20, 30)], [after(10, 20, 30, group="cpu")], True),
+        ([after(10, 20, 30)], [replace(after(10, 20, 30), request="r-1")], True),
         ([], [after(10, 20, 30)], True),
     ],
 )
@@ -76,17 +83,42 @@ def test_estimates_have_moved_if_a_reader_would_notice(
     assert have_moved(now, before) is moved
 
 
-def announced(text: str | None) -> Sequence[GrowthRange]:
+def job_with(text: str | None, workload: Body | None = None) -> tuple[Workload, ClusterState]:
     kinds_of: dict[str, Any] = objects()
     (job,) = kinds_of["RAY_JOBS"]
     job["metadata"]["annotations"] = {} if text is None else {GROWTH_ETA_ANNOTATION: text}
-    there = cluster(running_elastic(), **kinds_of)
-    (workload,) = there.workloads.values()
-    return announced_growth(workload, there)
+    there = cluster(running_elastic() if workload is None else workload, **kinds_of)
+    return next(iter(there.workloads.values())), there
+
+
+def announced(text: str | None) -> Sequence[GrowthRange]:
+    return announced_growth(*job_with(text))
+
+
+@pytest.mark.parametrize(
+    ("growth", "message", "is_current"),
+    [
+        pytest.param(after(5, 20, 70, granted=2), LIMITED, True, id="its size"),
+        pytest.param(after(5, 20, 70, granted=1), LIMITED, False, id="it has grown since"),
+        pytest.param(
+            REQUESTED, f"the next 2 wait for ProvisioningRequest {REQUESTED.request}", True, id="nodes"
+        ),
+        pytest.param(REQUESTED, LIMITED, False, id="it has its nodes"),
+        pytest.param(REQUESTED, None, False, id="it has its nodes, and more fits"),
+    ],
+)
+def test_an_estimate_is_of_the_present_size(
+    growth: GrowthRange, message: str | None, is_current: bool
+) -> None:
+    workload = running_elastic(granted=2, limited=message is not None)
+    for condition in workload["status"]["conditions"]:
+        if condition["type"] == "GrowthLimited":
+            condition["message"] = message
+    assert current_growth(*job_with(annotation([growth]), workload)) == ((growth,) if is_current else ())
 
 
 def test_annotation_is_read_as_it_was_written() -> None:
-    growth = (after(5, 20, 70), after(5, None, None, group="cpu"))
+    growth = (after(5, 20, 70), after(5, None, None, group="cpu"), REQUESTED)
     assert announced(annotation(growth)) == growth
 
 
