@@ -20,7 +20,7 @@ from components.admission.ray import (
 )
 from components.admission.templates import head
 from muster.cluster.jobs.job_kind import JobKind
-from muster.cluster.jobs.rayservice import RAY_SERVICE
+from muster.cluster.jobs.rayservice import RAY_SERVICE, UPGRADE_REMEDY
 from settings.model.tenants.tenant import TENANT
 
 EMPTY = '""'
@@ -63,9 +63,6 @@ def _internal_rules(kind: JobKind) -> dict[str, str]:
     required = {f'{value_at("object", path, EMPTY)} in ["", "ClusterIP"]': path for path in types}
     ingress = f"{head(kind)}.enableIngress"
     required[f"!{value_at('object', ingress, 'false')}"] = ingress
-    if kind is RAY_SERVICE:
-        gateway = "spec.upgradeStrategy.clusterUpgradeOptions"  # names the class of a Gateway to create
-        required[f"!{optional('object', gateway)}.hasValue()"] = gateway
     rules = {
         rule: (
             f"Ray's ports have no authentication, so they stay inside the cluster: remove {path}, and reach "
@@ -78,6 +75,12 @@ def _internal_rules(kind: JobKind) -> dict[str, str]:
         "KubeRay would create a NetworkPolicy, which admits traffic that the policies of this namespace keep "
         f"out: remove {network_policy}"
     )
+    if kind is RAY_SERVICE:
+        options = "spec.upgradeStrategy.clusterUpgradeOptions"
+        rules[f"!{optional('object', options)}.hasValue()"] = (
+            "KubeRay would create a Gateway and, for an upgrade, a second cluster, for which a queue has no "
+            f"quota: remove {options}, and {UPGRADE_REMEDY}"
+        )
     return rules
 
 

@@ -15,7 +15,7 @@ from components.admission.ray import optional
 from components.admission.templates import head, in_group, same_in_all, same_in_groups
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.rayjob import RAY_JOB
-from muster.cluster.jobs.rayservice import RAY_SERVICE
+from muster.cluster.jobs.rayservice import RAY_SERVICE, UPGRADE_REMEDY
 from muster.objects.names import (
     MAX_EXEC_TIME_LABEL,
     PRIORITY_LABEL,
@@ -119,7 +119,7 @@ def _ray_settings(kind: JobKind) -> dict[str, str]:
     if kind is RAY_SERVICE:
         rules[_same_upgrade()] = (
             "a queued RayService is never upgraded with a second cluster, which would have no quota: "
-            f"do not change spec.upgradeStrategy.type, or set it to None; for another strategy, {RECREATE}"
+            f"{UPGRADE_REMEDY}"
         )
     return rules
 

@@ -23,6 +23,10 @@ from muster.objects.meta import find_condition, is_true
 from muster.objects.ray import VERSION_ANNOTATION, RayClusterSpec, RayService
 
 _CLUSTER = "/spec/rayClusterConfig"
+UPGRADE_REMEDY = (
+    "set spec.upgradeStrategy.type to None. Upgrade in place, or with a RayService of another name, which "
+    "waits for its own quota while this one serves"
+)
 _DELETES_SUSPENDED_CLUSTERS = (1, 7)  # the first version of KubeRay with spec.suspend
 
 
@@ -121,8 +125,7 @@ class RayServiceGang(RayView[RayService]):
         if strategy != "None":
             return (
                 f"KubeRay upgrades a RayService with a second cluster (strategy {strategy or 'NewCluster'}), "
-                "but the gang has quota for one: set spec.upgradeStrategy.type to None. Upgrade in place, or "
-                "with a RayService of another name, which waits for its own quota while this one serves"
+                f"but the gang has quota for one: {UPGRADE_REMEDY}"
             )
         ready = find_condition(service.status.conditions, "Ready")
         # The reason stays until the service is ready, even after the spec is corrected.
