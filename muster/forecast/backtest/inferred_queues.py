@@ -29,18 +29,29 @@ def _peaks(jobs: Iterable[TraceJob]) -> Mapping[str, int]:
     """Returns the highest usage of each resource; an end precedes a start at the same time."""
     used: Counter[str] = Counter()
     peaks: Counter[str] = Counter()
-    for _, sign, job in sorted(_changes(jobs), key=lambda change: change[:2]):
-        for resource, amount in job.requests.items():
-            used[resource] += sign * amount * job.pods
+    for _, pods, requests in sorted(_changes(jobs), key=lambda change: change[:2]):
+        for resource, amount in requests.items():
+            used[resource] += amount * pods
             peaks[resource] = max(peaks[resource], used[resource])
     return peaks
 
 
-def _changes(jobs: Iterable[TraceJob]) -> Iterator[tuple[int, int, TraceJob]]:
+def _changes(jobs: Iterable[TraceJob]) -> Iterator[tuple[int, int, Mapping[str, int]]]:
+    """Yields the pods that jobs get, or less than 0 if they go, with the time and the requests of one."""
     for job in jobs:
-        started_ms = job.submit_ms + (job.waited_ms or 0)
-        yield started_ms, 1, job
-        yield started_ms + (job.start_up_ms or 0) + (job.run_ms or 0), -1, job
+        admitted_ms = job.submit_ms + (job.waited_ms or 0)
+        started_ms = admitted_ms + (job.start_up_ms or 0)
+        ended_ms = started_ms + (job.run_ms or 0)
+        yield admitted_ms, job.pods, job.requests
+        yield ended_ms, -job.pods, job.requests
+        for group in job.elastic.groups if job.elastic is not None else ():
+            granted = group.minimum
+            for size in group.demand:
+                if size.granted is not None:
+                    at_ms = min(started_ms + size.after_ms, ended_ms)
+                    yield at_ms, size.granted - granted, group.requests
+                    granted = size.granted
+            yield ended_ms, group.minimum - granted, group.requests
 
 
 def _queue(name: str, peaks: Mapping[str, int]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The state of a past run at one moment, without its later events."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from muster import admission as core
@@ -10,8 +10,11 @@ from muster.forecast.learning.learned import Learned
 from muster.forecast.learning.past_job import PastJob
 from muster.forecast.main_flavor import main_flavor
 from muster.forecast.observed_state import ObservedWorkload
+from muster.forecast.simulation.worker_group import WorkerGroup
+from muster.translation.elastic import ElasticPodSet, at_granted_size, grown, split
 
 NAMESPACE = "backtest"
+DECISIONS_MAX = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,7 @@ def _observed(
     number: int, of_job: PastJob, attempt: Attempt | None, admission: core.Admission | None, now_ms: int
 ) -> ObservedWorkload:
     job = of_job.job
+    size = attempt.size_at(now_ms) if attempt is not None else None
     admitted_ms = ready_ms = None
     if attempt is not None and attempt.admitted_ms is not None and attempt.admitted_ms <= now_ms:
         admitted_ms = attempt.admitted_ms
@@ -127,7 +131,20 @@ def _observed(
         reserved_at_ms=attempt.reserved_ms if attempt is not None else 0,
         run_time_ms=of_job.limit_ms,
     )
-    return ObservedWorkload(workload, job.priority_class, job.user, admitted_ms, ready_ms, True)
+    return ObservedWorkload(
+        workload=at_granted_size(workload),
+        priority_class=job.priority_class,
+        user=job.user,
+        admitted_ms=admitted_ms,
+        ready_ms=ready_ms,
+        reports_ready=True,
+        groups=job.groups if size is None else _asking(job.groups, size.asked),
+    )
+
+
+def _asking(groups: Mapping[str, WorkerGroup], asked: Mapping[str, int]) -> dict[str, WorkerGroup]:
+    """Returns the groups with what they ask for."""
+    return {name: replace(group, asked=asked.get(name, group.asked)) for name, group in groups.items()}
 
 
 class _Placing:
@@ -140,15 +157,50 @@ class _Placing:
     def admission(self, run: PastRun, number: int, attempt: Attempt | None) -> core.Admission | None:
         """Returns the recorded admission, else the core's decision after the earlier admissions;
         None if the quota does not suffice."""
-        if attempt is None or attempt.admission is not None:
-            return None if attempt is None else attempt.admission
+        if attempt is None:
+            return None
+        size = attempt.size_at(self._now_ms)
+        if attempt.admission is not None:
+            return attempt.admission if size is None else size.admission
         waiting = _observed(number, run.jobs[number], None, None, self._now_ms).workload
-        self._engine.put(waiting)
-        for decision in self._engine.decide(self._now_ms, explain=False).admissions:
-            if decision.workload == waiting.key:
-                self._engine.put(
-                    replace(waiting, admission=decision.admission, reserved_at_ms=attempt.reserved_ms)
-                )
-                return decision.admission
-        self._engine.remove(waiting.key)
+        admission = self._admitted([waiting]).get(waiting.key)
+        if admission is not None:
+            gang = replace(waiting, admission=admission, reserved_at_ms=attempt.reserved_ms)
+            if size is not None:
+                gang = self._grown(gang, run.jobs[number].job.groups, size.granted)
+            self._engine.put(at_granted_size(gang))
+            return gang.admission
         return None
+
+    def _grown(
+        self, gang: core.Workload, groups: Mapping[str, WorkerGroup], granted: Mapping[str, int]
+    ) -> core.Workload:
+        """Returns a gang with as much of its recorded surplus as fits."""
+        assert gang.admission is not None, "only gangs with quota are elastic"
+        self._engine.put(gang)
+        sizes = {
+            name: ElasticPodSet(
+                group.minimum, group.replica, min(granted.get(name, group.minimum), group.maximum)
+            )
+            for name, group in groups.items()
+        }
+        admitted = self._admitted(split(gang, sizes)[1:])
+        for key in admitted:
+            self._engine.remove(key)
+        return replace(gang, admission=grown(gang.admission, admitted.values()))
+
+    def _admitted(self, workloads: Sequence[core.Workload]) -> dict[str, core.Admission]:
+        """Returns the admissions of workloads, by key; those that do not fit are removed."""
+        waiting = {workload.key: workload for workload in workloads}
+        admitted: dict[str, core.Admission] = {}
+        for workload in workloads:
+            self._engine.put(workload)
+        for _ in range(DECISIONS_MAX):
+            for decision in self._engine.decide(self._now_ms, explain=False).admissions:
+                if waiting.pop(decision.workload, None) is not None:
+                    admitted[decision.workload] = decision.admission
+            if not waiting or self._engine.settled:
+                break
+        for key in waiting:
+            self._engine.remove(key)
+        return admitted

@@ -1,5 +1,6 @@
 """The jobs of a trace as they ran: replayed under a configuration, or as the trace records them."""
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,16 @@ class StartsOf(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Size:
+    """The worker groups of an autoscaled job from a time on; pods by pod set."""
+
+    at_ms: int
+    granted: Mapping[str, int]
+    asked: Mapping[str, int]
+    admission: core.Admission | None = None  # None: not recorded
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """A time during which a job held quota, in milliseconds on the trace's clock."""
 
@@ -34,6 +45,12 @@ class Attempt:
     released_ms: int
     is_last: bool  # the job has ended
     admission: core.Admission | None = None  # None: not recorded
+    sizes: Sequence[Size] = ()  # of an autoscaled job, in order of time
+
+    def size_at(self, now_ms: int) -> Size | None:
+        """Returns the size at a time; None before the job has asked for workers, or if it is fixed."""
+        number = bisect_right(self.sizes, now_ms, key=lambda size: size.at_ms)
+        return self.sizes[number - 1] if number else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +67,26 @@ class PastRun:
 
 
 class _Recording(Simulator):
-    """A simulation that records the admission of each attempt."""
+    """A simulation that records the admission of each attempt, and the sizes of autoscaled jobs."""
 
     def __init__(self, inputs: SimulationInputs) -> None:
         super().__init__(inputs.configuration, inputs.jobs, inputs.assumptions)
         self.admissions: list[core.Admission] = []
+        self.sizes: dict[int, list[Size]] = defaultdict(list)  # by row of the attempt
+        self._elastic.on_size = self._note_size
+
+    def _note_size(self, now_ms: int, job: int, _pod_set: str, _granted: int) -> None:
+        groups, admission = self._elastic.groups(job), self._elastic.admission(job)
+        size = Size(
+            now_ms,
+            {name: self._elastic.granted(job, name) for name in groups},
+            {name: group.asked for name, group in groups.items()},
+            admission,
+        )
+        sizes = self.sizes[self._gangs.running[job].row]
+        if sizes and sizes[-1].at_ms == now_ms:
+            sizes.pop()
+        sizes.append(size)
 
     def _carry_out(self, plan: core.Plan, now_ms: int) -> None:
         self.admissions += [d.admission for d in plan.admissions if not is_surplus(d.workload)]
@@ -76,6 +108,7 @@ def replayed(inputs: SimulationInputs, trace: Sequence[TraceJob]) -> PastRun:
                 rows.ended_ms[row],
                 rows.end[row] in ENDED,
                 simulator.admissions[row],
+                simulator.sizes.get(row, ()),
             )
         )
     return PastRun(past_jobs(trace, inputs.jobs), by_job)
@@ -94,4 +127,16 @@ def _recorded_attempts(past: Sequence[PastJob]) -> Iterator[tuple[int, Attempt]]
         admitted_ms = of_job.job.submit_ms + of_job.waited_ms
         started_ms = admitted_ms + (of_job.start_up_ms or 0)
         reserved_ms = admitted_ms - (of_job.provisioning_ms or 0)
-        yield number, Attempt(reserved_ms, admitted_ms, started_ms, started_ms + of_job.job.run_ms, True)
+        released_ms, sizes = started_ms + of_job.job.run_ms, list(_recorded_sizes(of_job.job, started_ms))
+        yield number, Attempt(reserved_ms, admitted_ms, started_ms, released_ms, True, sizes=sizes)
+
+
+def _recorded_sizes(job: PlacedJob, started_ms: int) -> Iterator[Size]:
+    """Yields the sizes of an autoscaled job; none if its trace has only the demand."""
+    changes = [(of.after_ms, name, of) for name, demand in job.demand.items() for of in demand]
+    granted: dict[str, int] = {}
+    asked: dict[str, int] = {}
+    for after_ms, name, change in sorted(changes, key=lambda change: change[:2]):
+        if change.granted is not None:
+            granted[name], asked[name] = change.granted, change.asked
+            yield Size(started_ms + after_ms, dict(granted), dict(asked))

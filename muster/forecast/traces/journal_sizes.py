@@ -52,10 +52,10 @@ def _demand(group: GroupRecord, begun: datetime) -> Iterator[SizeDemand]:
     before = [change for change in group.changes if change.at <= begun]
     after = [change for change in group.changes if change.at > begun]
     first, *others = [*before[-1:], *after]
-    yield SizeDemand(0, first.asked, first.limited)
+    yield SizeDemand(0, first.asked, first.limited, first.granted)
     for change in others:
         since_ms = round((change.at - begun).total_seconds() * SECOND)
-        yield SizeDemand(since_ms, change.asked, change.limited)
+        yield SizeDemand(since_ms, change.asked, change.limited, change.granted)
 
 
 def units_of(requests: Mapping[str, str]) -> dict[str, int]:

@@ -8,11 +8,14 @@ from muster.admission import TopologyRequest
 
 @dataclass(frozen=True, slots=True)
 class SizeDemand:
-    """The pods that a worker group asks for from a time on, in milliseconds since the start of its job."""
+    """The pods that a worker group asks for from a time on, in milliseconds since the start of its job.
+
+    Forecasts decide how many it gets; backtests read how many it had."""
 
     after_ms: int
     asked: int
     limited: bool = False  # it did not ask for another because no quota was free
+    granted: int | None = None  # that held quota; None: not recorded
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,16 +114,18 @@ def autoscaled(
     name: str,
     at_s: float,
     run_s: float,
-    *demand: tuple[float, int],
+    *demand: tuple[float, int] | tuple[float, int, int],
     least: int = 0,
     most: int = 8,
     limited: bool = False,
     topology: TopologyRequest | None = None,
     **more: Any,
 ) -> TraceJob:
-    """A job of workers with a GPU each; `demand` are the workers that it asks for, by seconds after its
-    start."""
-    asks = tuple(SizeDemand(round(1000 * after_s), workers, limited) for after_s, workers in demand)
+    """A job of workers with a GPU each; `demand` are the workers that it asks for, and possibly those that it
+    had, by seconds after its start."""
+    asks = tuple(
+        SizeDemand(round(1000 * after_s), workers, limited, *held) for after_s, workers, *held in demand
+    )
     group = TraceGroup("gpu", {GPU: 1}, least, most, 1, asks, topology)
     elastic = TraceElastic(0, {}, (group,))
     return replace(job(name, at_s, run_s, gpus=1, pods=least, **more), elastic=elastic)

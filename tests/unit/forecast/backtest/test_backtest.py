@@ -17,9 +17,20 @@ from muster.forecast.backtest.rolling import Backtest, PastEstimate, backtested
 from muster.forecast.futures import SimulationInputs
 from muster.forecast.learning.learned import Learned
 from muster.forecast.learning.past_job import PastJob
+from muster.forecast.start_estimates import estimated_start
 from muster.forecast.traces.trace import TraceJob
 from muster.journal.record import VERSION, JournalRecord, PodSetRecord, WorkloadOutcome, write
-from tests.unit.forecast.builders import AT_ONCE, GPU, cancelled, configured, flavor, job, placed, queue
+from tests.unit.forecast.builders import (
+    AT_ONCE,
+    GPU,
+    autoscaled,
+    cancelled,
+    configured,
+    flavor,
+    job,
+    placed,
+    queue,
+)
 
 TWO_GPUS = configured(queue("a", 2))
 TRACE = [
@@ -82,6 +93,64 @@ def test_recorded_jobs_get_quota_that_the_record_does_not_name() -> None:
     assert state.workloads[key_of(0)].workload.admission is not None
     assert state.workloads[key_of(0)].ready_ms == 5_000
     assert state.workloads[key_of(1)].workload.admission is None
+
+
+EIGHT_GPUS = configured(queue("a", 8))
+# It asks for six workers once it runs, gets the last ones 50 s later, and two of them go after 100 s.
+SCALED = autoscaled("scaled", 0, 500, (0, 6, 2), (10, 6, 4), (50, 6, 6), (100, 4, 4), least=2)
+RECORDED_SCALED = replace(SCALED, waited_ms=5_000, start_up_ms=15_000)
+OTHERS = [job("first", 0, 70, gpus=2), job("second", 0, 110, gpus=2)]
+
+SIZES: dict[str, tuple[list[TraceJob], bool, dict[float, tuple[int, int]]]] = {
+    "as recorded": (
+        [RECORDED_SCALED],
+        True,
+        {10: (2, 6), 25: (2, 6), 35: (4, 6), 69: (4, 6), 71: (6, 6), 130: (4, 4)},
+    ),
+    "as replayed": (
+        [*OTHERS, autoscaled("scaled", 1, 500, (0, 8), (150, 3), least=2)],
+        False,
+        {2: (4, 8), 69: (4, 8), 71: (6, 8), 120: (8, 8), 160: (3, 3)},
+    ),
+    "only the demand is recorded": (
+        [replace(autoscaled("scaled", 0, 500, (0, 6), least=2), waited_ms=5_000)],
+        True,
+        {60: (2, 6)},
+    ),
+    "as much as its quota allows": (
+        [replace(job("other", 0, 900, gpus=3), waited_ms=0), RECORDED_SCALED],
+        True,
+        {75: (5, 6)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_autoscaled_jobs_have_their_size_of_the_moment(name: str) -> None:
+    """Workers that hold quota, and that they ask for, by seconds."""
+    trace, is_recorded, expected = SIZES[name]
+    jobs = placed(EIGHT_GPUS, trace)
+    inputs = SimulationInputs(EIGHT_GPUS, jobs, AT_ONCE)
+    run = recorded(jobs, trace) if is_recorded else replayed(inputs, trace)
+    key = key_of(next(n for n, past in enumerate(run.jobs) if past.job.name == "scaled"))
+    sizes = {}
+    for at_s in expected:
+        live = moment(run, EIGHT_GPUS, Learned(), round(1000 * at_s)).workloads[key]
+        assert live.workload.admission is not None
+        (held,), (pods,) = live.workload.admission.pod_sets, live.workload.pod_sets
+        assert held.count == pods.count == held.usage[GPU]
+        sizes[at_s] = held.count, live.groups["gpu"].asked
+    assert sizes == expected
+
+
+def test_a_gang_waits_for_the_workers_of_an_autoscaled_job() -> None:
+    """At its minimum, it would leave the quota free for which the gang waits."""
+    late = replace(job("late", 80, 10, gpus=4), waited_ms=40_000)
+    trace = [RECORDED_SCALED, late]
+    run = recorded(placed(EIGHT_GPUS, trace), trace)
+    state = moment(run, EIGHT_GPUS, Learned(), 80_000)
+    (start_ms,) = estimated_start(state, key_of(1), AT_ONCE, [0]).starts_ms
+    assert start_ms is None or start_ms > 80_000
 
 
 def test_estimates_do_not_depend_on_the_future() -> None:
@@ -241,3 +310,10 @@ def test_inferred_quota_is_the_highest_usage() -> None:
     _, of_queue = inferred_queues(jobs)
     (group,) = of_queue["spec"]["resourceGroups"]
     assert group["flavors"][0]["resources"] == [{"name": GPU, "nominalQuota": "5"}]
+
+
+def test_an_inferred_queue_has_the_workers_that_autoscaled_jobs_had() -> None:
+    """Six from second 70 until 120, and two of the other job from second 90."""
+    (_, of_queue) = inferred_queues([RECORDED_SCALED, job("two", 0, 200, gpus=2, waited_ms=90_000)])
+    (group,) = of_queue["spec"]["resourceGroups"]
+    assert group["flavors"][0]["resources"] == [{"name": GPU, "nominalQuota": "8"}]

@@ -66,16 +66,20 @@ def demand(*changes: SizeChange) -> tuple[SizeDemand, ...]:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        pytest.param([change(5, 1, 1)], [SizeDemand(0, 1)], id="always the same"),
+        pytest.param([change(5, 1, 1)], [SizeDemand(0, 1, granted=1)], id="always the same"),
         pytest.param(
             [change(5, 1, 1), change(8, 1, 4), change(20, 4, 4), change(40, 4, 2)],
-            [SizeDemand(0, 4), SizeDemand(10_000, 4), SizeDemand(30_000, 2)],
+            [
+                SizeDemand(0, 4, granted=1),
+                SizeDemand(10_000, 4, granted=4),
+                SizeDemand(30_000, 2, granted=4),
+            ],
             id="since its start",
         ),
-        pytest.param([change(12, 1, 6)], [SizeDemand(0, 6)], id="first observed later"),
+        pytest.param([change(12, 1, 6)], [SizeDemand(0, 6, granted=1)], id="first observed later"),
         pytest.param(
             [change(5, 1, 1), change(20, 1, 1, limited=True)],
-            [SizeDemand(0, 1), SizeDemand(10_000, 1, True)],
+            [SizeDemand(0, 1, granted=1), SizeDemand(10_000, 1, True, 1)],
             id="at its limit",
         ),
     ],
@@ -86,7 +90,7 @@ def test_demand_of_a_group(changes: list[SizeChange], expected: list[SizeDemand]
 
 def test_pods_outside_the_groups_are_alike() -> None:
     (job,) = read(group(change(5, 1, 1), replica=1)).jobs
-    asks = (SizeDemand(0, 1),)
+    asks = (SizeDemand(0, 1, granted=1),)
     assert job.elastic == TraceElastic(1, CPU, (TraceGroup("gpu", {GPU: 1}, 1, 8, 1, asks),))
     assert moved(job, 60_000).elastic == job.elastic
     assert (job.pods, job.requests) == (1, {GPU: 1, "cpu": 1_000}), "at its minimum"
