@@ -1,5 +1,6 @@
 """The page of a running cluster in a real browser, against an API server in memory."""
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -142,6 +143,15 @@ def test_workers_of_an_autoscaled_job_are_counted(browser: Browser) -> None:
         expect(page.locator("#workload h4").first).to_have_text("Size of its worker groups")
         expect(page.locator("#workload ul").first).to_contain_text(elastic.NOTICE)
         expect(page.locator("#workload ul").first).to_contain_text(elastic.LIMITED)
+        picture = page.locator("#workload .workers svg")
+        now = "2 granted, 3 asked, 3 running now; at most 3 since "
+        expect(picture).to_have_attribute("aria-label", re.compile(f"^{now}"))
+        grown = elastic.running_elastic(granted=4)
+        live.change(lambda kube: kube.put(kinds.WORKLOADS, grown))
+        grows = re.compile("^4 granted, 3 asked, 3 running now; at most 4 since ")
+        expect(picture).to_have_attribute("aria-label", grows, timeout=PODS_MS_MAX)
+        areas = page.locator("#workload .workers polygon").evaluate("area => area.points.length")
+        assert areas == 6  # two steps of two points, and both ends on the axis
 
 
 def test_workload_says_why_its_pods_do_not_run(live_page: Opened, live: Live) -> None:

@@ -21,6 +21,7 @@ from muster.live.overview.why import why
 from muster.live.page.attempts import RecentAttempts
 from muster.live.page.estimates import EstimateCoverage
 from muster.live.page.incidents import Preemptions, provisioning
+from muster.live.page.sizes import RecentSizes
 from muster.live.page.tables import Tables
 from muster.objects.meta import rfc3339
 
@@ -44,13 +45,14 @@ class Board:
         self._configuration = configuration
         self._moment = Moment(overview(ClusterState(), 0, configuration))
         self._attempts, self._preemptions = RecentAttempts(), Preemptions()
-        self._estimates = EstimateCoverage()
+        self._estimates, self._sizes = EstimateCoverage(), RecentSizes()
         self._versions: Counter[str] = Counter()
 
     def refresh(self, cluster: ClusterState, now_ms: int) -> Tables:
         """Sets a new state; returns its tables."""
         self._versions.update(set(_changed_queues(self._moment.overview.cluster, cluster)))
         latest = overview(cluster, now_ms, self._configuration)
+        self._sizes.update(cluster, now_ms)
         tables = {
             "queues": queue_rows(queue_tree(latest), self._versions),
             "gangs": self._attempts.update(cluster, now_ms),
@@ -73,11 +75,14 @@ class Board:
         return {"name": name, "total": len(rows), "from": start, "workloads": shown}
 
     def workload(self, key: str, pods: PodListing = NO_PODS) -> dict[str, Any] | None:
-        """Returns a Workload, why it waits or its pods do not run, and its history; None if there is no such
-        Workload."""
+        """Returns a Workload, why it waits or its pods do not run, its history, and the sizes of an
+        autoscaled one; None if there is no such Workload."""
         latest = self._moment.overview
         workload = latest.cluster.workloads.get(key)
-        return document(why(latest, workload, pods)) if workload is not None else None
+        if workload is None:
+            return None
+        sizes = document(self._sizes.of(workload.metadata.uid))
+        return {**document(why(latest, workload, pods)), "sizes": sizes}
 
 
 def workload_row(of: WorkloadRow) -> dict[str, Any]:

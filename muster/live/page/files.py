@@ -28,6 +28,7 @@ SCRIPTS = (
     "tables.js",
     "list.js",
     "tree.js",
+    "workers.js",
     "details.js",
     "gangs.js",
     "incidents.js",

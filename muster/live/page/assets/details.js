@@ -3,7 +3,7 @@
 const WORKLOAD_ROW = 30;
 const PAGE_ROWS = 100;
 const PODS_MS = 5000; // between updates of the pods' problems, as the server does not watch pods
-const NOT_KNOWN_YET = {remedies: [], preempts: [], ahead: [], checks: [], history: [], podProblems: [], podsUnread: "", size: [], requeues: 0, requeue: null};
+const NOT_KNOWN_YET = {remedies: [], preempts: [], ahead: [], checks: [], history: [], podProblems: [], podsUnread: "", size: [], sizes: [], requeues: 0, requeue: null};
 
 class Details {
   #queue = ""; // an id of the table
@@ -173,6 +173,7 @@ function fillWorkload(box, found, open) {
   const link = (other, says) => element("span", {}, workloadLink(`${other.namespace}/${other.name}`, open.workload), ` ${says}`);
   box.replaceChildren(element("h3", {}, row.job), element("p", {className: "why"}, found.sentence), list,
     ...listed("Size of its worker groups", found.size),
+    ...workersChart(found.sizes),
     ...listed("Problems of its pods", podProblems(found)),
     ...listed("It can be admitted once", found.remedies),
     ...listed("It would preempt", found.preempts.map(({workload, reason, replicas}) => link(workload, replicas ? `${reason}, ${count(replicas)} replicas` : reason))),
