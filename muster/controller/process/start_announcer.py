@@ -10,6 +10,7 @@ from pathlib import Path
 
 from muster.cluster.cluster_state import ClusterState
 from muster.cluster.jobs.scaling import stored_sizes
+from muster.cluster.queued_growth import requests_for_growth
 from muster.configuration.configuration import Configuration
 from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import Background, CompletedPass
@@ -109,15 +110,20 @@ class StartAnnouncer(Background):
                 (start := self._written.get(workload.metadata.uid)) is not None
                 and self._is_untrue(workload, start)
             )
-            or self._has_not_grown(workload)
+            or self._lacks_growth(workload)
             for workload in self._cluster.workloads.values()
         )
 
-    def _has_not_grown(self, workload: Workload) -> bool:
-        """Returns whether an autoscaled job has not grown by the end of its range."""
+    def _lacks_growth(self, workload: Workload) -> bool:
+        """Returns whether an autoscaled job has not grown by the end of its range, or has requested nodes
+        since the latest estimates."""
         if not stored_sizes(workload) or is_finished(workload.status):
             return False
-        return any(of.is_over(self._now_ms()) for of in current_growth(workload, self._cluster))
+        if any(of.is_over(self._now_ms()) for of in current_growth(workload, self._cluster)):
+            return True
+        requests = requests_for_growth(workload, self._cluster)
+        # Creation times have whole seconds.
+        return any(millis(r.metadata.creation_timestamp) > self._round_ms - 1000 for r in requests)
 
     def _is_untrue(self, workload: Workload, start: StartRange) -> bool:
         """Returns whether a gang has not started by the end of its range, or has got its quota since the

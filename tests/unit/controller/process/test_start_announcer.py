@@ -25,7 +25,8 @@ from muster.live.eta.run_outs import RunOut
 from muster.live.eta.start_range import StartRange
 from muster.objects.names import BUDGET_FORECAST, ETA_ANNOTATION, GROWTH_ETA_ANNOTATION
 from tests.simulation.manifests import local_stack, ray_job
-from tests.unit.controller.builders import NOW_MS, stored
+from tests.unit.controller.builders import NOW_MS, Body, stored
+from tests.unit.controller.queued_gangs import QueuedGang, growth
 from tests.unit.live.builders import cluster, running, since, waiting
 from tests.unit.live.elastic import objects, running_elastic
 
@@ -343,6 +344,23 @@ def test_growth_that_is_overdue_ends_the_pause(minutes: float, granted: int, is_
     fixture.round_of_growth(growth)
     fixture.now_ms += round(MINUTE_MS * minutes)
     assert fixture.announcer.ends_early(6) is is_early
+
+
+@pytest.mark.parametrize(
+    ("requests", "is_early"),
+    [
+        pytest.param((), False, id="none"),
+        pytest.param((growth("Accepted", ago_s=2),), False, id="before the latest estimates"),
+        pytest.param((growth("Accepted", ago_s=-2),), True, id="since the latest estimates"),
+    ],
+)
+def test_a_request_for_nodes_ends_the_pause(requests: tuple[Body, ...], is_early: bool) -> None:
+    fixture = Fixture(QueuedGang(granted=6, requests=requests).cluster())
+    fixture.again()
+    assert fixture.announcer.ends_early(6) is is_early
+    fixture.now_ms += 10_000
+    fixture.again()
+    assert not fixture.announcer.ends_early(6)
 
 
 def test_question_has_the_sizes_of_autoscaled_jobs() -> None:
