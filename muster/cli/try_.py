@@ -56,8 +56,8 @@ def command(filename: str, opts: live.EstimateOptions) -> int:
     target, start = queue.spec.cluster_queue, None
     growth: tuple[GrowthEstimate, ...] = ()
     if key in state.workloads and decision.answer is not VerdictKind.NEVER:
-        fits = {group.group: group.fits for group in decision.growth}
-        start, growth = live.estimate(cluster, state, key, fits)
+        at_once = {group.group: group.fits for group in decision.growth if not group.queued}
+        start, growth = live.estimate(cluster, state, key, at_once)
     if opts.json:
         print(json.dumps(answer_document(subject, key, target, state, decision, start, growth), indent=2))
         return EXIT_CODES[decision.answer]

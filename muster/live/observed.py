@@ -33,6 +33,7 @@ from muster.kube.kinds import (
     Kind,
 )
 from muster.objects.meta import Object
+from muster.objects.names import GROWTH_LABEL
 
 T = TypeVar("T", bound=Object)
 
@@ -54,8 +55,6 @@ QUEUE_KINDS: tuple[AnyKind, ...] = (
 """Kinds that make up a queue configuration."""
 RAY_KINDS: tuple[AnyKind, ...] = (RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES)
 """Kinds that show how many workers autoscaled jobs ask for."""
-NODES_OF_GROWTH: tuple[AnyKind, ...] = (PROVISIONING_REQUESTS, PODS)
-"""Kinds that show the nodes for which the growth of autoscaled jobs on queued pools waits."""
 RETRIES_MAX = 10
 UNIX_EPOCH = "1970-01-01T00:00:00Z"
 
@@ -115,7 +114,10 @@ def _more_kinds(listed: Mapping[AnyKind, Mapping[str, Any]]) -> Iterator[Iterabl
     if any(map(stored_sizes, listed.get(WORKLOADS, {}).values())):
         yield RAY_KINDS
         if listed.get(PROVISIONING_CONFIGS):
-            yield NODES_OF_GROWTH
+            yield (PROVISIONING_REQUESTS,)
+            requests = listed.get(PROVISIONING_REQUESTS, {}).values()
+            if any(GROWTH_LABEL in request.metadata.labels for request in requests):
+                yield (PODS,)  # those on nodes of the requests
 
 
 async def _listed(

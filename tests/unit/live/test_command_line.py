@@ -27,9 +27,9 @@ def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.time_ns", lambda: NOW_MS * 1_000_000)
 
 
-def queues(folder: Path, *workloads: Body) -> str:
-    """Writes the cluster of stack `local` with these Workloads."""
-    stack = {**local_stack(check=False), kinds.WORKLOADS: workloads}
+def queues(folder: Path, *workloads: Body, check: bool = False) -> str:
+    """Writes the cluster of stack `local` with these Workloads, by default without its admission check."""
+    stack = {**local_stack(check=check), kinds.WORKLOADS: workloads}
     path = folder / "queues.json"
     items = [manifest(kind, body) for kind, bodies in stack.items() for body in bodies]
     path.write_text(json.dumps(as_json({"items": items})))
@@ -221,6 +221,18 @@ def test_try_estimates_growth_beyond_what_fits(tmp_path: Path, capsys: pytest.Ca
     output = capsys.readouterr().out
     assert "and grows to 2 right after.\nStart: in 30s" in output
     assert "\nGrowth of group gpu beyond 2 workers: 2 more in 59m02s (59m02s to 59m02s), at " in output
+
+
+def test_try_estimates_the_nodes_of_growth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The gang's nodes take ten minutes, and so do those of its growth."""
+    job = elastic(replicas=4)
+    job["metadata"]["labels"][MAX_EXEC_TIME_LABEL] = "86400"
+    file = job_file(tmp_path, {**RAY_JOB, **job})
+    nodes = ("--assume", "provisioning_median_s=600", "--assume", "provisioning_spread=0")
+    assert main(["try", "-f", file, "--queues", queues(tmp_path, check=True), *FIXED, *nodes]) == 0
+    output = capsys.readouterr().out
+    assert "and grows to 4 once the nodes are provisioned.\nStart: in 10m30s" in output
+    assert "\nGrowth of group gpu beyond 1 worker: 3 more in 20m30s (20m30s to 20m30s), at " in output
 
 
 def test_estimated_start_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

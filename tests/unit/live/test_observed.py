@@ -19,7 +19,8 @@ from muster.live.observed import (
     observed,
 )
 from tests.simulation.manifests import local_stack, ray_job
-from tests.unit.controller.builders import stored, workload_body
+from tests.unit.controller.builders import Body, stored, workload_body
+from tests.unit.controller.queued_gangs import growth
 from tests.unit.live.elastic import running_elastic
 from tests.unit.live.listing import Listing, T
 
@@ -50,16 +51,29 @@ def test_nodes_are_listed_for_topologies() -> None:
     assert {"Pod", "Node"} <= set(kube.listed)
 
 
-@pytest.mark.parametrize("scales", [True, False])
-@pytest.mark.parametrize("queued", [True, False])
-def test_nodes_of_growth_are_listed_for_autoscaled_jobs_on_queued_pools(scales: bool, queued: bool) -> None:
-    workload = running_elastic() if scales else workload_body(ray_job("dev"))
-    objects = {**local_stack(), kinds.WORKLOADS: [workload]}
-    if not queued:
-        objects[kinds.PROVISIONING_CONFIGS] = []
-    kube = Listing(objects)
+SCALED = running_elastic()
+
+
+@pytest.mark.parametrize(
+    ("workload", "objects", "listed"),
+    [
+        pytest.param(workload_body(ray_job("dev")), {}, set(), id="a fixed size"),
+        pytest.param(SCALED, {kinds.PROVISIONING_CONFIGS: []}, set(), id="no queued pools"),
+        pytest.param(SCALED, {}, {"ProvisioningRequest"}, id="it does not grow"),
+        pytest.param(
+            SCALED,
+            {kinds.PROVISIONING_REQUESTS: [growth("Accepted")]},
+            {"ProvisioningRequest", "Pod"},
+            id="it waits for nodes",
+        ),
+    ],
+)
+def test_nodes_of_growth_are_listed(
+    workload: Body, objects: dict[Kind[Any], list[Body]], listed: set[str]
+) -> None:
+    kube = Listing({**local_stack(), kinds.WORKLOADS: [workload], **objects})
     observe(kube)
-    assert ({"Pod", "ProvisioningRequest"} <= set(kube.listed)) is (scales and queued)
+    assert {"Pod", "ProvisioningRequest"} & set(kube.listed) == listed
 
 
 def test_kinds_that_can_not_be_listed_are_named() -> None:
