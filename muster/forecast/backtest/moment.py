@@ -14,7 +14,6 @@ from muster.forecast.simulation.worker_group import WorkerGroup
 from muster.translation.elastic import ElasticPodSet, at_granted_size, grown, split
 
 NAMESPACE = "backtest"
-DECISIONS_MAX = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +194,12 @@ class _Placing:
         admitted: dict[str, core.Admission] = {}
         for workload in workloads:
             self._engine.put(workload)
-        for _ in range(DECISIONS_MAX):
-            for decision in self._engine.decide(self._now_ms, explain=False).admissions:
-                if waiting.pop(decision.workload, None) is not None:
-                    admitted[decision.workload] = decision.admission
-            if not waiting or self._engine.settled:
+        while waiting:
+            decided = self._engine.decide(self._now_ms, explain=False).admissions
+            new = {d.workload: d.admission for d in decided if waiting.pop(d.workload, None) is not None}
+            if not new:
                 break
+            admitted |= new
         for key in waiting:
             self._engine.remove(key)
         return admitted

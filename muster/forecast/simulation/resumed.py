@@ -152,13 +152,13 @@ class ResumedSimulator(Simulator):
         """Lets pods run on nodes that were requested, or a group ask for another replica after a back-off."""
         group = job, pod_set = wait.group
         self._without_nodes.discard(group)
-        if not self._gangs.is_alive(job, wait.row):
-            return
+        is_alive = self._gangs.is_alive(job, wait.row)
         if not wait.pods:
-            self._elastic.ask_for_another(job, pod_set)
+            if is_alive:
+                self._elastic.ask_for_another(job, pod_set)
             return
-        more = min(self._elastic.granted(job, pod_set) - wait.ready, wait.pods)
-        if more <= 0:  # preempted before
+        more = min(self._elastic.granted(job, pod_set) - wait.ready, wait.pods) if is_alive else 0
+        if more <= 0:  # preempted before: the growth that comes later is the first
             self._sizes[group] = wait.ready
         elif group in self._growing:
             self._growing.remove(group)

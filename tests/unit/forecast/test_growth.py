@@ -170,6 +170,13 @@ CASES: dict[str, Case] = {
         QUEUED_PREEMPTING,
         NODES,
     ),
+    "production preempts it before its nodes, and it returns and grows": Case(
+        [gang("prod", 7, 300, runs=False, priority=9)],
+        gang("dev", 6, group=asks(6), nodes=requested(4, ago_s=20)),
+        (480, 4),
+        QUEUED_PREEMPTING,
+        NODES,
+    ),
     "nodes were refused": Case(
         [], gang("dev", 2, group=asks(2, most=9), nodes=refused(again_s=100)), (160, 1), QUEUED, NODES
     ),
