@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.elasticity import asked_pods
 from muster.cluster.jobs.job import Job, StatusReason
 from muster.cluster.jobs.job_kind import PodSetOf
 from muster.cluster.jobs.kinds import BY_KIND, JOB_KINDS
@@ -82,7 +83,7 @@ def gang_pods(pods: Iterable[DetailedPod], workload: Workload, cluster: ClusterS
     return GangPods(
         _by_name(own),
         pod_sets,
-        _expected(workload, job),
+        _expected(workload, job, cluster),
         job.operator.name,
         next(filter(None, failures), None),
     )
@@ -92,12 +93,15 @@ def _by_name(pods: Mapping[str, DetailedPod]) -> tuple[DetailedPod, ...]:
     return tuple(pods[name] for name in sorted(pods))
 
 
-def _expected(workload: Workload, job: Job) -> int:
+def _expected(workload: Workload, job: Job, cluster: ClusterState) -> int:
+    """Returns the pods of an admitted gang without its submitter. A worker group has no more than Ray's
+    autoscaler asks for: workers with quota may wait for their nodes."""
     admission = workload.status.admission
     if admission is None or job.outcome is not None or phase(workload.status) is not Phase.ADMITTED:
         return 0
-    assigned = (entry for entry in admission.pod_set_assignments if entry.name != SUBMITTER)
-    return sum(entry.count or 0 for entry in assigned)
+    granted = {entry.name: entry.count or 0 for entry in admission.pod_set_assignments}
+    asked = asked_pods(workload, cluster)
+    return sum(min(n, asked.get(name, n)) for name, n in granted.items() if name != SUBMITTER)
 
 
 def pods_of(

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from muster.objects.kueue import Workload
 from tests.simulation.manifests import ray_cluster, ray_job
 from tests.unit.controller.builders import Body, controlled_by, read, stored
 from tests.unit.live.builders import cluster, finished, running, since, waiting
+from tests.unit.live.elastic import objects, running_elastic
 from tests.unit.live.listing import Listing
 from tests.unit.live.pods import READY, condition, detailed, labelled, pod
 
@@ -135,3 +137,12 @@ def test_failure_of_the_operator_to_create_pods_is_read_from_its_cluster() -> No
     assert (reason.reason, reason.message) == ("FailedCreateWorkerPod", "exceeded quota")
     assert gang().creation_failure is None
     assert gang().operator == "KubeRay"
+
+
+@pytest.mark.parametrize(("asked", "expected"), [(1, 2), (3, 4), (5, 4)])
+def test_pods_that_the_autoscaler_does_not_ask_for_are_not_expected(asked: int, expected: int) -> None:
+    """Workers with quota may wait for their nodes: the autoscaler asks for the others."""
+    kinds_of: dict[str, Any] = objects(asked=asked)
+    there = cluster(running_elastic(granted=3), **kinds_of)
+    (workload,) = there.workloads.values()
+    assert gang_pods((), workload, there).expected == expected
