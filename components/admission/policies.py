@@ -43,13 +43,18 @@ from components.admission.queues import (
 from components.admission.ray import Engine, Policy, asked_by_users
 from components.admission.reserved_labels import reserved_labels
 from components.admission.scales import kept_scales
+from components.admission.schedules import (
+    annotating_mutations,
+    checked_templates,
+    labelling_mutations,
+    no_ray_cron_jobs,
+)
 from components.admission.secrets import mounted_secrets
 from components.admission.services import cluster_internal_services
 from components.admission.sizes import bounded_sizes
-from components.admission.tenants import VPA_MODE_OFF, no_ray_cron_jobs, token_required, without_claims
+from components.admission.tenants import VPA_MODE_OFF, token_required, without_claims
 from components.base import Component
 from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
-from muster.objects.names import QUEUE_LABEL
 from settings.model.split import PARTS, Part
 
 
@@ -104,7 +109,7 @@ class AdmissionPolicies(Component):
             policy = MutatingAdmissionPolicy(
                 self.named(name),
                 metadata=ObjectMetaArgs(name=name),
-                spec=_mutate(rule, mutation, asked_by_users(engine, mutation.operator)),
+                spec=_mutate(rule, mutation, engine),
                 opts=self.child(),
             )
             MutatingAdmissionPolicyBinding(
@@ -132,16 +137,20 @@ class AdmissionPolicies(Component):
 
 
 def _mutations_of_queued(args: AdmissionPoliciesArgs) -> dict[str, Mutation]:
-    mutations = suspending_mutations(args.engine)
+    mutations = suspending_mutations(args.engine) | labelling_mutations()
     if args.engine == "kueue" and args.autoscaled:
         mutations["muster-queued-autoscaled-ray-is-elastic"] = annotating_mutation()
+        mutations |= annotating_mutations()
     return mutations
 
 
 def validating_policies(args: AdmissionPoliciesArgs) -> list[Policy]:
     """Returns the ValidatingAdmissionPolicies of the stack's parts."""
     of_cluster = _of_cluster(args) if "cluster" in args.parts else []
-    return [*of_cluster, *(_of_tenants(args) if "tenants" in args.parts else [])]
+    policies = [*of_cluster, *(_of_tenants(args) if "tenants" in args.parts else [])]
+    if args.serves_mutating and args.kai is None:
+        return [*policies, *checked_templates(policies)]
+    return [*policies, *([no_ray_cron_jobs(args.engine)] if of_cluster else [])]
 
 
 def _of_tenants(args: AdmissionPoliciesArgs) -> list[Policy]:
@@ -155,7 +164,6 @@ def _of_cluster(args: AdmissionPoliciesArgs) -> list[Policy]:
     engine = args.engine
     policies = [
         VPA_MODE_OFF,
-        no_ray_cron_jobs(engine),
         *cluster_internal_services(engine),
         *token_required(engine),
     ]
@@ -176,11 +184,17 @@ def _of_cluster(args: AdmissionPoliciesArgs) -> list[Policy]:
 
 
 def _mutate(
-    rule: NamedRuleWithOperationsArgs, mutation: Mutation, condition: str
+    rule: NamedRuleWithOperationsArgs, mutation: Mutation, engine: Engine
 ) -> MutatingAdmissionPolicySpecArgs:
+    if mutation.condition:
+        condition = _condition(mutation.condition, "of-a-schedule")
+    else:
+        condition = _condition(asked_by_users(engine, mutation.operator))
     return MutatingAdmissionPolicySpecArgs(
-        match_constraints=MatchResourcesArgs(object_selector=_labelled(QUEUE_LABEL), resource_rules=[rule]),
-        match_conditions=[_condition(condition), *_not_by(mutation.exempt_operators)],
+        match_constraints=MatchResourcesArgs(
+            object_selector=_labelled(mutation.label) if mutation.label else None, resource_rules=[rule]
+        ),
+        match_conditions=[condition, *_not_by(mutation.exempt_operators)],
         mutations=[
             MutationArgs(
                 patch_type="ApplyConfiguration",

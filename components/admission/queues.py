@@ -56,7 +56,8 @@ def suspendable(engine: Engine) -> Policy:
 @dataclass(frozen=True)
 class Mutation:
     """A MutatingAdmissionPolicy: the object `applied` is merged into those of the requests, and each JSON
-    patch of `patches` is applied. A merge fails if the CRD lacks a field; a patch does not."""
+    patch of `patches` is applied. A merge fails if the CRD lacks a field; a patch does not. It applies to
+    objects with the label `label` if `condition` is true, by default to requests of users."""
 
     requests: Requests
     applied: str
@@ -64,6 +65,8 @@ class Mutation:
     patches: tuple[str, ...] = ()
     operations: tuple[str, ...] = ("CREATE",)
     exempt_operators: Mapping[str, str] = field(default_factory=dict)  # as of Policy
+    label: str = QUEUE_LABEL
+    condition: str = ""
 
 
 def suspending_mutations(engine: Engine) -> dict[str, Mutation]:

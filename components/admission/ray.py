@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
-from muster.cluster.jobs.job import Operator
+from muster.cluster.jobs.job import Operator, Schedule
 from muster.cluster.jobs.job_kind import JobKind
-from muster.cluster.jobs.kinds import BY_KIND, JOB_KINDS, OPERATORS
+from muster.cluster.jobs.kinds import BY_KIND, JOB_KINDS, OPERATORS, SCHEDULES
 from muster.cluster.jobs.ray_view import KUBERAY
 from muster.objects.names import QUEUE_LABEL
 from settings.model.operators import namespaces
@@ -17,8 +17,19 @@ ENGINE_ACCOUNTS = {"muster": f"system:serviceaccount:{namespaces.MUSTER}:muster-
 
 Engine = Literal["muster", "kueue", "kai"]
 
-OWNED = "object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))"
-"""CEL for an object that has a controller."""
+
+def controllers(root: str, *schedules: Schedule | None) -> str:
+    """Returns CEL for the references to the controller of an object. Objects of these kinds do not count: a
+    job that was created on a schedule is no part of another one."""
+    conditions = [
+        "o.?controller.orValue(false)",
+        *(f'!(o.kind == "{it.name}" && o.apiVersion.startsWith("{it.group}/"))' for it in schedules if it),
+    ]
+    return f"{root}.metadata.?ownerReferences.orValue([]).filter(o, {' && '.join(conditions)})"
+
+
+OWNED = f"({controllers('object', *SCHEDULES)}.size() > 0)"
+"""CEL for an object that an operator created as a part of another one, which was checked at its creation."""
 
 
 RAY_KINDS = tuple(kind for kind in JOB_KINDS if kind.ray_cluster)
@@ -121,7 +132,8 @@ def asked_by_users(engine: Engine, operator: Operator = KUBERAY) -> str:
     its name differs between KubeRay's chart, GKE's add-on and an existing operator. Cluster administrators
     have that permission too (break glass). Policies still apply to objects that these identities create,
     unless a controller owns them: KubeRay copies a RayJob's labels to its RayCluster, which must start when
-    the job is resumed. Users cannot set an owner to bypass the queue.
+    the job is resumed. Users cannot set an owner to bypass the queue. What is created on a schedule is
+    checked as if its users had created it.
     """
     return f'!({is_trusted(engine, operator)}) || (request.operation == "CREATE" && !{OWNED})'
 

@@ -5,9 +5,7 @@ from components.admission.ray import (
     Engine,
     Policy,
     asked_by_users,
-    is_trusted,
     requests_of,
-    spec_is_written,
     spec_is_written_by_users,
     users_of,
     value_at,
@@ -40,26 +38,6 @@ VPA_MODE_OFF = Policy(
     },
     namespaces=TENANT,
 )
-
-
-def no_ray_cron_jobs(engine: Engine) -> Policy:
-    """Returns the policy for tenants' RayCronJobs. KubeRay creates their RayJobs as its own, without the
-    labels of a queue (ray-operator/controllers/ray/raycronjob_controller.go: constructRayJob at v1.6.2), so
-    no other policy checks them."""
-    return Policy(
-        name="muster-tenants-have-no-raycronjobs",
-        resources=("raycronjobs",),
-        operations=("CREATE", "UPDATE"),
-        rules={
-            "false": (
-                "a RayCronJob would create RayJobs outside the queues, which no policy checks: create "
-                "RayJobs with the label of a queue on a schedule of your own, such as a CronJob that runs "
-                "kubectl create"
-            )
-        },
-        namespaces=TENANT,
-        condition=f"!({is_trusted(engine)}) && ({spec_is_written()})",
-    )
 
 
 def without_claims(engine: Engine) -> list[Policy]:

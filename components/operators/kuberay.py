@@ -12,6 +12,7 @@ from components.base import Component
 from components.operators.charts import HelmChart, container_resources, release
 from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
 from muster.cluster.jobs.kinds import RESOURCES
+from muster.cluster.jobs.rayjob import RAY_CRON_JOB
 from settings.manifests.lost_nodes import lost_node_tolerations
 from settings.model.operators import namespaces
 from settings.model.operators.kuberay import KubeRay as KubeRaySettings
@@ -50,7 +51,7 @@ class KubeRay(Component):
     def _definitions(self, settings: KubeRaySettings) -> ConfigGroup:
         plurals = [
             *sorted(RESOURCES["ray.io"]),
-            *(["raycronjobs"] if settings.feature_gates.get("RayCronJob") else []),
+            *([RAY_CRON_JOB.plural] if settings.feature_gates.get("RayCronJob") else []),
         ]
         folder = f"{SOURCE}/{settings.revision}/helm-chart/kuberay-operator/crds"
         return ConfigGroup(

@@ -16,7 +16,7 @@ from pulumi_kubernetes.rbac.v1 import (
 )
 
 from components.base import Component
-from muster.cluster.jobs.kinds import RESOURCES
+from muster.cluster.jobs.kinds import RESOURCES, SCHEDULES
 from muster.objects.names import KUEUE_GROUP
 from settings.model.tenants.tenant import Tenant
 
@@ -31,10 +31,11 @@ def _rule(group: str, resources: Sequence[str], verbs: Sequence[str]) -> PolicyR
 
 
 # No writes to statuses of Ray objects or to Workloads, which would impersonate the operator or the engine
-# (components/admission/ray.py). No creation of pods or RayCronJobs, whose jobs would bypass the queues.
+# (components/admission/ray.py). No creation of pods, which would bypass the queues.
 TEAM_RULES = [
     *(_rule(group, plurals, WRITE) for group, plurals in RESOURCES.items()),
     *(_rule(group, [f"{p}/status" for p in plurals], ("get",)) for group, plurals in RESOURCES.items()),
+    *(_rule(it.group, [it.plural], WRITE) for it in SCHEDULES),
     _rule(KUEUE_GROUP, ["localqueues", "workloads"], READ),
     _rule("", ["pods", "pods/log", "services", "events", "persistentvolumeclaims", "resourcequotas"], READ),
     _rule("resource.k8s.io", ["resourceclaimtemplates"], READ),

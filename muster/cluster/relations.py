@@ -170,7 +170,7 @@ def _uid_of_dependent(job: Job) -> tuple[str, ...]:
 def _has_empty_label(job: Job) -> bool:
     """Returns whether the job has an empty queue label and was created by a user, so that it stays
     suspended."""
-    return job.metadata.labels.get(QUEUE_LABEL) == "" and job.metadata.controller is None
+    return job.metadata.labels.get(QUEUE_LABEL) == "" and not job.is_part
 
 
 def _workload_of_live_pod(pod: Pod) -> tuple[tuple[str, str], ...]:

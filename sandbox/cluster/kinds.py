@@ -15,6 +15,7 @@ from lightkube.generic_resource import create_global_resource, create_namespaced
 from lightkube.types import CascadeType
 
 from muster.cluster.jobs.kinds import JOB_KINDS
+from muster.cluster.jobs.rayjob import RAY_CRON_JOB
 
 Object = dict[str, Any]
 """A Kubernetes object as its JSON."""
@@ -54,6 +55,9 @@ JOBS: Mapping[str, Kind] = {
     job.name: create_namespaced_resource(job.kind.group, job.kind.version, job.name, job.plural)
     for job in JOB_KINDS
 }
+RayCronJob: Kind = create_namespaced_resource(
+    RAY_CRON_JOB.group, "v1", RAY_CRON_JOB.name, RAY_CRON_JOB.plural
+)
 RayCluster, RayJob, RayService = (JOBS[name] for name in ("RayCluster", "RayJob", "RayService"))
 Workload: Kind = create_namespaced_resource("kueue.x-k8s.io", "v1beta2", "Workload", "workloads")
 WorkloadPriorityClass: Kind = create_global_resource(

@@ -41,6 +41,10 @@ def update_provisioner(processes: Processes, stack_file: Path) -> bool:
     return True
 
 
+FEATURE_GATES = "--feature-gates=RayCronJob=true"
+"""The flag of KubeRay for kinds that are off by default."""
+
+
 def start_ray_operator(
     processes: Processes, executable: Path, dashboard_port: int, batch_scheduler: str
 ) -> None:
@@ -59,6 +63,7 @@ def start_ray_operator(
         "--reconcile-concurrency=4",
         "--qps=1000",
         "--burst=2000",
+        FEATURE_GATES,
         *([f"--batch-scheduler={batch_scheduler}"] if batch_scheduler else []),
     ]
     environment = {

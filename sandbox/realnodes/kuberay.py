@@ -6,6 +6,7 @@ from pathlib import Path
 import yaml
 
 from sandbox.cluster.kubectl import Kubectl
+from sandbox.cluster.operators import FEATURE_GATES
 from settings.manifests.lost_nodes import lost_node_tolerations
 from settings.model.operators.kuberay import KubeRay
 from settings.model.operators.namespaces import KUBERAY
@@ -36,7 +37,7 @@ def deploy_kuberay(kubectl: Kubectl, folder: Path, settings: KubeRay, batch_sche
 
 def _overlay(settings: KubeRay, batch_scheduler: str) -> dict[str, object]:
     container = "/spec/template/spec/containers/0"
-    flags = [f"--reconcile-concurrency={settings.reconcile_concurrency}"]
+    flags = [f"--reconcile-concurrency={settings.reconcile_concurrency}", FEATURE_GATES]
     flags += [f"--batch-scheduler={batch_scheduler}"] if batch_scheduler else []
     # The chart's label, by which NetworkPolicies of tenants let the operator reach heads.
     labels = ("selector/matchLabels", "template/metadata/labels")

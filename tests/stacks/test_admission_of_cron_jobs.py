@@ -6,27 +6,17 @@ from typing import Any
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from tests.stacks.accelerator_requests import DAVE, RULES, SUBJECT
+from tests.stacks.accelerator_requests import RULES, SUBJECT
 from tests.stacks.autoscaler_rights import existing, granted
 from tests.stacks.dry_runs import Manifest, User
-from tests.stacks.job_requests import GPU_POD, NAMESPACE, POD, batch_job
-from tests.stacks.ray_requests import ADMIN, rayjob, refusal
+from tests.stacks.job_requests import GPU_POD, POD, batch_job
+from tests.stacks.ray_requests import create, refusal
 
 CRON_JOBS: User = (
     "--as=system:serviceaccount:kube-system:cronjob-controller",
     "--as-group=system:serviceaccounts:kube-system",
 )
-UNCHECKED = "a RayCronJob would create RayJobs outside the queues, which no policy checks"
 OWNER = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "uid": "1", "controller": True}
-
-
-def ray_cron_job(namespace: str = NAMESPACE) -> Manifest:
-    return {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayCronJob",
-        "metadata": {"name": "nightly", "namespace": namespace},
-        "spec": {"schedule": "0 1 * * *", "jobTemplate": rayjob()["spec"]},
-    }
 
 
 def scheduled(pod: Manifest, **options: Any) -> Manifest:
@@ -36,21 +26,24 @@ def scheduled(pod: Manifest, **options: Any) -> Manifest:
     return job
 
 
+def with_finalizer(job: Manifest) -> Manifest:
+    job["metadata"]["finalizers"] = ["example.com/mine"]
+    return job
+
+
 # the object, the user -> why it may not be created
 CREATIONS: dict[str, tuple[Manifest, User, str]] = {
-    "a RayCronJob": (ray_cron_job(), DAVE, UNCHECKED),
-    "a RayCronJob, by an administrator": (ray_cron_job(), ADMIN, ""),
-    "a RayCronJob outside the tenants' namespaces": (ray_cron_job("default"), ADMIN, ""),
     "a CronJob's Job": (scheduled(POD, queue=""), CRON_JOBS, ""),
     "a CronJob's Job with accelerators": (
         scheduled(GPU_POD, queue=""),
         CRON_JOBS,
         "this Job would use them outside of it",
     ),
-    "a CronJob's Job in a queue": (
-        scheduled(GPU_POD),
+    "a CronJob's Job in a queue": (scheduled(GPU_POD), CRON_JOBS, ""),
+    "a CronJob's Job in a queue, with a finalizer": (
+        with_finalizer(scheduled(GPU_POD)),
         CRON_JOBS,
-        "only the Job controller makes a queued Job part of another object",
+        "a queued Job has no finalizers",
     ),
     "a CronJob's Job of a high priority": (
         scheduled({**POD, "priorityClassName": "system-node-critical"}, queue=""),
@@ -73,3 +66,7 @@ def test_scheduled_jobs_are_checked(editor: Kubectl, name: str) -> None:
     refused = refusal(editor, user, manifest)
     assert message in refused
     assert bool(refused) is bool(message), refused
+
+
+def test_a_queued_job_of_a_cron_job_is_suspended(editor: Kubectl) -> None:
+    assert create(editor, CRON_JOBS, scheduled(GPU_POD))["spec"]["suspend"] is True

@@ -9,6 +9,8 @@ MAY = [
     ("create", "rayjobs.ray.io", "team-a"),
     ("delete", "rayclusters.ray.io", "team-a"),
     ("patch", "rayservices.ray.io", "team-a"),
+    ("create", "raycronjobs.ray.io", "team-a"),
+    ("create", "cronjobs.batch", "team-a"),
     ("get", "workloads.kueue.x-k8s.io", "team-a"),
     ("list", "localqueues.kueue.x-k8s.io", "team-a"),
     ("list", "clusterqueues.kueue.x-k8s.io", ""),
@@ -21,7 +23,6 @@ MAY = [
 ]
 MAY_NOT = [
     ("update", "rayclusters.ray.io/status", "team-a"),
-    ("create", "raycronjobs.ray.io", "team-a"),
     ("create", "workloads.kueue.x-k8s.io", "team-a"),
     ("patch", "workloads.kueue.x-k8s.io", "team-a"),
     ("update", "workloads.kueue.x-k8s.io/status", "team-a"),

@@ -37,7 +37,7 @@ def _policies(kind: JobKind, engine: Engine, autoscaled: bool) -> list[Policy]:
         owned |= autoscaled_as_created(kind, engine, autoscaled)
     required = requirements(kind, engine)
     if_changed = {f"!variables.changed || ({rule})": message for rule, message in required.items()}
-    variables = ownership_variables() | requirement_variables(kind)
+    variables = ownership_variables(kind) | requirement_variables(kind)
     return [
         Policy(
             name=f"muster-queued-{kind.plural}-can-be-admitted",

@@ -12,6 +12,7 @@ from components.admission.ray import (
     Engine,
     Policy,
     asked_by_users,
+    controllers,
     creators,
     optional,
     requests_of,
@@ -24,18 +25,21 @@ from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.kinds import OPERATORS
 from muster.objects.names import QUEUE_LABEL, WORKLOAD_UID_LABEL
 
-HAS_CONTROLLER = "oldObject.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))"
+
+def _is_part(kind: JobKind, root: str) -> str:
+    """CEL for: another object controls the job, as in JobView.is_part."""
+    return f"({controllers(root, kind.schedule)}.size() > 0)"
 
 
-def ownership_variables() -> dict[str, str]:
+def ownership_variables(kind: JobKind) -> dict[str, str]:
     """Returns the CEL variables for owners and finalizers before and after the request. The owners are those
     of an object that has a controller, and all of them: the garbage collector does not delete it with its
     controller while another owner exists (pkg/controller/garbagecollector: attemptToDeleteItem)."""
     owners, finalizers = "metadata.?ownerReferences.orValue([])", "metadata.?finalizers.orValue([])"
-    controlled = f"{{root}}.{owners}.exists(o, o.?controller.orValue(false)) ? {{root}}.{owners} : []"
+    of_parts = {root: f"{_is_part(kind, root)} ? {root}.{owners} : []" for root in ("object", "oldObject")}
     return {
-        "owners": controlled.format(root="object"),
-        "oldOwners": from_old_object(controlled.format(root="oldObject")),
+        "owners": of_parts["object"],
+        "oldOwners": from_old_object(of_parts["oldObject"]),
         "oldFinalizers": from_old_object(f"oldObject.{finalizers}"),
     }
 
@@ -90,7 +94,7 @@ def kept_parts(kind: JobKind, engine: Engine) -> list[Policy]:
         **requests_of(kind),
         operations=("UPDATE",),
         rules={
-            f"!({' || '.join(is_part)}) || !{HAS_CONTROLLER} || ({' && '.join(unchanged)})": (
+            f"!({' || '.join(is_part)}) || !{_is_part(kind, 'oldObject')} || ({' && '.join(unchanged)})": (
                 f"this {kind.name} is part of a job that holds quota for it: only {operators} changes its "
                 "spec, its owners, its finalizers, and the labels and annotations that they act on"
             )
@@ -108,7 +112,7 @@ def _holds_quota(kind: JobKind) -> str:
 
 
 def _parts_deleted_with_their_job(kind: JobKind, engine: Engine, operators: str) -> Policy:
-    is_part = f"{HAS_CONTROLLER} && ({_holds_quota(kind)})"
+    is_part = f"{_is_part(kind, 'oldObject')} && ({_holds_quota(kind)})"
     return Policy(
         name=f"muster-{kind.plural}-of-gangs-are-deleted-with-them",
         **requests_of(kind),
@@ -171,7 +175,7 @@ def _recreated(kind: JobKind) -> dict[str, str]:
     """Returns the rule for deletions of objects that their operator would create again. Kubernetes' garbage
     collector and namespace controller may delete them, and so may administrators."""
     return {
-        f"!{HAS_CONTROLLER} || {_may_delete_any(kind)}": (
+        f"!{_is_part(kind, 'oldObject')} || {_may_delete_any(kind)}": (
             f"{creators(kind)} would recreate this {kind.name} before its pods are gone, without quota for "
             f"both: delete the {' or '.join(map(str, kind.created_by))} that it belongs to"
         )

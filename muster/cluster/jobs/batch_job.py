@@ -11,7 +11,7 @@ Kueue.
 from collections.abc import Mapping
 
 from muster.cluster.jobs.gang import PodSetTemplate, templates_problem
-from muster.cluster.jobs.job import GangTemplates, JobOutcome, JobView, Operator, outcome_of
+from muster.cluster.jobs.job import GangTemplates, JobOutcome, JobView, Operator, Schedule, outcome_of
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.jobset import JOBSET_OPERATOR
 from muster.cluster.jobs.ray_view import KUBERAY
@@ -34,7 +34,7 @@ NO_PARTIAL_ADMISSION = (
 
 class BatchJobGang(JobView[Job]):
     """A Job as a gang. Jobs that another object controls, such as the submitters that KubeRay creates and the
-    Jobs of a JobSet, are not managed: they are counted with their owner."""
+    Jobs of a JobSet, are not managed: they are counted with their owner. Those of a CronJob are managed."""
 
     kind = BATCH_JOBS
     operator = Operator(
@@ -46,6 +46,7 @@ class BatchJobGang(JobView[Job]):
         noun="Job",
         propagation="Orphan",  # pkg/registry/batch/job/strategy.go, for batch/v1
     )
+    schedule = Schedule("batch", "CronJob", "cronjobs")
 
     @property
     def _managed_by(self) -> str | None:

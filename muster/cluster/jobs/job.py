@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from muster.cluster.jobs.gang import PodSetTemplate, pod_sets
 from muster.cluster.jobs.scaling import Sizes
@@ -87,6 +87,14 @@ class GangTemplates:
         return tuple(read_template(entry.template).spec.priority_class_name for entry in self.all)
 
 
+class Schedule(NamedTuple):
+    """A kind of objects that create jobs on a schedule, such as CronJob, and that users write."""
+
+    group: str
+    name: str
+    plural: str
+
+
 class JobView(ABC, Generic[T]):
     """A read-only view of a job, computed from the object and, for some kinds, its dependents.
 
@@ -100,6 +108,8 @@ class JobView(ABC, Generic[T]):
     suspend_pointers: ClassVar[tuple[str, ...]] = ("/spec/suspend",)
     affinity_is_mutable: ClassVar[bool] = True
     """Whether the affinity of the pod templates may change while the job is suspended."""
+    schedule: ClassVar[Schedule | None] = None
+    """The kind whose controller creates jobs of this kind on a schedule; None if there is none."""
 
     def __init__(self, obj: T, *dependents: "JobView[Any]") -> None:
         """`dependents`: the objects that the operator created for the job; only kinds with
@@ -115,7 +125,15 @@ class JobView(ABC, Generic[T]):
     def managed(self) -> bool:
         """True if Muster manages the job: it is in a queue, not part of another job, and reconciled by its
         operator."""
-        return bool(queue_name(self)) and self.metadata.controller is None and not self.other_manager
+        return bool(queue_name(self)) and not self.is_part and not self.other_manager
+
+    @property
+    def is_part(self) -> bool:
+        """True if the job is part of another object, which controls it. A job that was created on a schedule
+        is a job of its own, as in Kueue (pkg/controller/jobframework/reconciler.go: only owners that Kueue
+        manages have their jobs' quota)."""
+        owner = self.metadata.controller
+        return owner is not None and (self.schedule is None or (owner.group, owner.kind) != self.schedule[:2])
 
     @property
     def other_manager(self) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from muster.cluster.jobs.job import JobView, Operator
+from muster.cluster.jobs.job import JobView, Operator, Schedule
 from muster.cluster.jobs.scaling import REPLICAS_MAX
 from muster.kube.kinds import Kind
 
@@ -124,6 +124,11 @@ class JobKind:
     def operator(self) -> Operator:
         """The controller that runs jobs of this kind."""
         return self.view.operator
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The kind whose controller creates jobs of this kind on a schedule; None if there is none."""
+        return self.view.schedule
 
     @property
     def suspend(self) -> str:

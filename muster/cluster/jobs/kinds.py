@@ -36,6 +36,8 @@ RESOURCES: Mapping[str, tuple[str, ...]] = {
     for group in dict.fromkeys(job_kind.kind.group for job_kind in JOB_KINDS)
 }
 """The resources by API group, as RBAC names them."""
+SCHEDULES = tuple(job_kind.schedule for job_kind in JOB_KINDS if job_kind.schedule is not None)
+"""The kinds of objects that create jobs on a schedule."""
 
 
 def alternatives() -> str:

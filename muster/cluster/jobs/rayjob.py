@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from muster.cluster.jobs import added_containers, kuberay
 from muster.cluster.jobs.gang import JobAnnotations, PodSetTemplate, cluster_templates, ineligibility
-from muster.cluster.jobs.job import GangTemplates, JobOutcome, StatusReason
+from muster.cluster.jobs.job import GangTemplates, JobOutcome, Schedule, StatusReason
 from muster.cluster.jobs.ray_view import RayView, TemplatesBySpec, ray_kind
 from muster.kube.kinds import RAY_JOBS
 from muster.objects.names import WRITTEN_OUT
@@ -13,12 +13,14 @@ from muster.objects.ray import RayClusterSpec, RayJob, RayJobSpec
 
 _CLUSTER = "/spec/rayClusterSpec"
 SUBMITTER = "submitter"
+RAY_CRON_JOB = Schedule("ray.io", "RayCronJob", "raycronjobs")
 
 
 class RayJobGang(RayView[RayJob]):
     """A RayJob as a gang: the RayCluster that it creates, and its submitter."""
 
     kind = RAY_JOBS
+    schedule = RAY_CRON_JOB
 
     @property
     def _managed_by(self) -> str:

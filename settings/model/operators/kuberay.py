@@ -70,7 +70,7 @@ class KubeRay(Model):
     reconcile_concurrency: Annotated[int, Field(ge=1)] = 10
     """Number of Ray objects of a kind that are reconciled concurrently."""
     feature_gates: dict[Gate, bool] = Field(default_factory=dict)
-    """Feature gates; `RayCronJob: true` also installs the CRD of that kind, which tenants cannot use."""
+    """Feature gates; `RayCronJob: true` also installs the CRD of that kind."""
     watch_namespaces: tuple[DnsLabel, ...] = ()
     """Namespaces to watch, which must include all tenants' (none: every namespace)."""
     addon: Addon = Addon()

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from typing_extensions import Doc
 
-from muster.cluster.jobs.kinds import RESOURCES
+from muster.cluster.jobs.kinds import RESOURCES, SCHEDULES
 from settings.model.base import DNS_SUBDOMAIN, RESOURCE_NAME, Model, Quantity, ResourceName, refuse
 from settings.problems import did_you_mean
 
@@ -33,7 +33,10 @@ CORE = (
     "serviceaccounts",
     "services",
 )
-COUNTED = {"": CORE, **RESOURCES, "ray.io": (*RESOURCES["ray.io"], "raycronjobs")}
+COUNTED = {"": CORE} | {
+    group: (*plurals, *(it.plural for it in SCHEDULES if it.group == group))
+    for group, plurals in RESOURCES.items()
+}
 """Resources by API group; those of other groups are not checked."""
 BOUNDED = ("cpu", "memory", "ephemeral-storage")
 DEVICES = ".deviceclass.resource.k8s.io/devices"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import Doc
 
-from muster.cluster.jobs.kinds import JOB_KINDS
+from muster.cluster.jobs.kinds import JOB_KINDS, SCHEDULES
 from muster.objects.names import (
     CLAIMS_LABEL,
     QUEUE_REQUIRED_LABEL,
@@ -32,9 +32,13 @@ QUEUE_REQUIRED = {QUEUE_REQUIRED_LABEL: "true"}
 # In namespaces whose claims only administrators create.
 NO_CLAIMS = {CLAIMS_LABEL: "none"}
 STORAGE = "requests.storage"
+SCHEDULE_OBJECTS_MAX = 500
+"""Bound of each kind of objects that create jobs on a schedule, such as CronJobs, in a namespace."""
 # Jobs of a namespace: KubeRay creates Services and RayClusters for each before it is admitted. An admitted
 # job whose RayCluster is refused would hold quota and never start.
-JOB_OBJECTS = {f"count/{kind.plural}.{kind.kind.group}": str(kind.objects_max) for kind in JOB_KINDS}
+JOB_OBJECTS = {f"count/{kind.plural}.{kind.kind.group}": str(kind.objects_max) for kind in JOB_KINDS} | {
+    f"count/{it.plural}.{it.group}": str(SCHEDULE_OBJECTS_MAX) for it in SCHEDULES
+}
 TOKEN_REQUIRED = {RAY_AUTH_LABEL: "token"}
 
 IdentityGroup = Annotated[

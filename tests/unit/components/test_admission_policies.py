@@ -19,7 +19,6 @@ QUEUED_KINDS = ("rayjobs", "rayclusters", "rayservices", "jobs", "jobsets", "lea
 OF_MUSTER = ("leaderworkersets",)  # which Kueue admits by their pods
 ALWAYS = {
     "muster-vpa-leaves-ray-alone",
-    "muster-tenants-have-no-raycronjobs",
     "muster-ray-needs-a-queue",
     "muster-job-needs-a-queue",
     "muster-jobset-needs-a-queue",
@@ -63,7 +62,32 @@ SCALES = {
     "muster-statefulsets-of-leaderworkersets-keep-their-scale",
 }
 OWN = {"muster-controller-makes-only-dry-runs", "muster-controller-opens-only-gates", CLEANUP, *SCALES}
+LABEL = {"muster-raycronjobs-name-their-queue", "muster-rayjobs-of-raycronjobs-are-queued"}
+TEMPLATES = {
+    "muster-raycronjobs-need-a-queue",
+    "muster-queued-raycronjobs-can-be-suspended",
+    "muster-queued-raycronjobs-can-be-admitted",
+    *(
+        f"muster-raycronjobs-{what}"
+        for what in (
+            "use-accelerators-of-queues",
+            "stay-inside",
+            "need-a-token",
+            "claim-no-storage",
+            "claim-no-quota",
+            "are-bounded",
+            "scale-themselves",
+            "have-allowed-priorities",
+        )
+    ),
+}
+REFUSED = {"muster-tenants-have-no-raycronjobs"}
 SUSPEND = {f"muster-suspend-queued-{word}" for word in ("ray", "rayservices", "jobs", "jobsets", *OF_MUSTER)}
+ELASTIC = {
+    "muster-queued-autoscaled-ray-is-elastic",
+    "muster-queued-autoscaled-raycronjobs-are-elastic",
+    "muster-autoscaled-rayjobs-of-raycronjobs-are-elastic",
+}
 ASK = {f"muster-queued-{kind}-are-suspended" for kind in QUEUED_KINDS}
 
 
@@ -81,8 +105,8 @@ def names(declarations: Declarations, kind: str) -> set[str]:
 @pytest.mark.parametrize(
     ("serves_mutating", "mutating", "validating"),
     [
-        pytest.param(True, SUSPEND, ALWAYS | GANGS, id="the API server suspends"),
-        pytest.param(False, set(), ALWAYS | GANGS | ASK, id="users suspend"),
+        pytest.param(True, SUSPEND | LABEL, ALWAYS | GANGS | TEMPLATES, id="the API server suspends"),
+        pytest.param(False, set(), ALWAYS | GANGS | ASK | REFUSED, id="users suspend"),
     ],
 )
 def test_the_engine_decides_which_policies_are_declared(
@@ -90,7 +114,7 @@ def test_the_engine_decides_which_policies_are_declared(
 ) -> None:
     """Engine kueue has no policies for Kueue's objects, as its own webhooks check them."""
     declarations = declared(engine, serves_mutating)
-    annotated = {"muster-queued-autoscaled-ray-is-elastic"} if engine == "kueue" and mutating else set()
+    annotated = ELASTIC if engine == "kueue" and mutating else set()
     words = ("suspend-queued-{}", "queued-{}-can-be-admitted", "queued-{}-stay-as-admitted")
     by_field = {
         f"muster-{word.format(kind)}" for word in (*words, "queued-{}-are-suspended") for kind in OF_MUSTER
@@ -216,7 +240,8 @@ def conditions(declarations: Declarations) -> Iterator[str]:
     for name in declarations.kinds("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
         if not any(part in name for part in ("vpa", "are-valid", "muster-workloads-", CLEANUP)):
             condition, *_ = declarations.spec(name)["matchConditions"]
-            yield condition["expression"]
+            if condition["name"] == "asked-by-users":
+                yield condition["expression"]
 
 
 def test_policies_exempt_the_controllers_service_account() -> None:

@@ -109,5 +109,13 @@ def test_volumes_of_secrets_have_policies_where_tenants_have_secrets() -> None:
     policies = stack(SECRETS, with_policies=True).kinds("ValidatingAdmissionPolicy")
     assert {name.partition("/")[2] for name in policies if "secrets" in name} == {
         f"muster-{kind}-mount-own-secrets"
-        for kind in ("rayjobs", "rayclusters", "rayservices", "jobs", "jobsets", "leaderworkersets")
+        for kind in (
+            "rayjobs",
+            "raycronjobs",
+            "rayclusters",
+            "rayservices",
+            "jobs",
+            "jobsets",
+            "leaderworkersets",
+        )
     }

@@ -118,6 +118,8 @@ def test_a_team_writes_ray_objects_and_reads_the_rest() -> None:
         ("batch", "jobs"),
         ("jobset.x-k8s.io", "jobsets"),
         ("leaderworkerset.x-k8s.io", "leaderworkersets"),
+        ("ray.io", "raycronjobs"),
+        ("batch", "cronjobs"),
         ("", "configmaps"),
         ("", "pods/portforward"),
     }

@@ -195,6 +195,20 @@ def test_a_submitter_belongs_to_its_ray_job() -> None:
     assert pods_of(kinds.BATCH_JOBS, gang.obj, (), [pod]) == {"p": "main"}
 
 
+OWNERS = {
+    "a CronJob": ("batch/v1", "CronJob", True),
+    "a RayCronJob": ("ray.io/v1", "RayCronJob", False),
+    "an object of a user": ("example.com/v1", "CronJob", False),
+}
+
+
+@pytest.mark.parametrize("name", OWNERS)
+def test_a_job_on_a_schedule_is_no_part_of_it(name: str) -> None:
+    version, kind, managed = OWNERS[name]
+    owner = {"apiVersion": version, "kind": kind, "name": "nightly", "uid": "1", "controller": True}
+    assert view(batch_job(meta={"ownerReferences": [owner]})).managed is managed
+
+
 def test_roles_allow_the_controller_to_stop_and_start_it() -> None:
     rules = [(rule.resources, rule.verbs) for rule in CLUSTER_RULES if rule.api_groups == ["batch"]]
     assert (["jobs"], ["get", "list", "watch", "patch"]) in rules

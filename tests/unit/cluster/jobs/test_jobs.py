@@ -177,12 +177,34 @@ def test_a_corrected_ray_service_is_not_refused() -> None:
     assert job(with_ready_condition(ray_service("llm"), "ValidationFailed", observed=1)).ineligibility is None
 
 
+def owned_by(version: str, kind: str) -> dict[str, Any]:
+    owner = {"apiVersion": version, "kind": kind, "name": "nightly", "uid": "1", "controller": True}
+    return {"ownerReferences": [owner]}
+
+
 MANAGED: dict[str, tuple[Body, dict[str, Any], bool]] = {
     "in a queue": (ray_job("dev"), {}, True),
     "in none": (ray_job("dev", queue=""), {}, False),
     "left to MultiKueue": (ray_job("dev", managedBy="kueue.x-k8s.io/multikueue"), {}, False),
     "a RayCluster": (ray_cluster("notebook"), {}, True),
     "the RayCluster of a RayJob": (ray_cluster("notebook"), OWNED, False),
+    "a RayJob of a RayCronJob": (ray_job("dev"), owned_by("ray.io/v1", "RayCronJob"), True),
+    "a RayJob of a RayCronJob, in no queue": (
+        ray_job("dev", queue=""),
+        owned_by("ray.io/v1", "RayCronJob"),
+        False,
+    ),
+    "a RayJob of another group's RayCronJob": (
+        ray_job("dev"),
+        owned_by("example.com/v1", "RayCronJob"),
+        False,
+    ),
+    "a RayJob of a CronJob": (ray_job("dev"), owned_by("batch/v1", "CronJob"), False),
+    "a RayCluster of a RayCronJob": (
+        ray_cluster("notebook"),
+        owned_by("ray.io/v1", "RayCronJob"),
+        False,
+    ),
     "a RayService": (ray_service("llm"), {}, True),
     "a RayService left to MultiKueue": (
         ray_service("llm", managedBy="kueue.x-k8s.io/multikueue"),
