@@ -96,7 +96,7 @@ def _removal(key: str) -> str:
 
 
 def checked_templates(policies: Iterable[Policy]) -> list[Policy]:
-    """Returns those of the policies that apply to new RayJobs, for the templates of RayCronJobs."""
+    """Returns the policies that apply to new RayJobs, for the templates of RayCronJobs."""
     return [
         _of_template(policy)
         for policy in policies
@@ -127,7 +127,7 @@ def _name(name: str) -> str:
 
 
 def _in_template(expression: str) -> str:
-    """Returns the CEL of a RayJob for the RayJob that KubeRay will create next, whatever the template was."""
+    """Returns the CEL of a RayJob for the RayJob that KubeRay will create next, as for a creation."""
     for operation, value in (("CREATE", "true"), ("UPDATE", "false")):
         expression = expression.replace(f'request.operation == "{operation}"', value)
     in_template = re.sub(r"\b(object|oldObject)\.spec\b", rf"\1.{TEMPLATE}", expression)
@@ -141,7 +141,7 @@ def _message(text: str) -> str:
 
 def no_ray_cron_jobs(engine: Engine) -> Policy:
     """Returns the policy of stacks that cannot put the RayJobs of a RayCronJob into a queue: with engine kai,
-    which has labels of its own, and on clusters without MutatingAdmissionPolicy."""
+    which has its own labels, and on clusters without MutatingAdmissionPolicy."""
     reason = (
         "with engine kai nothing labels them"
         if engine == "kai"
@@ -154,7 +154,7 @@ def no_ray_cron_jobs(engine: Engine) -> Policy:
         rules={
             "false": (
                 f"a RayCronJob would create RayJobs outside the queues, as {reason}: create RayJobs with the "
-                "label of a queue on a schedule of your own, such as a CronJob that runs kubectl create"
+                "label of a queue on your own schedule, such as a CronJob that runs kubectl create"
             )
         },
         namespaces=TENANT,

@@ -1,4 +1,4 @@
-"""The real KubeRay creates RayJobs on a schedule, which wait and run under quota like those of users."""
+"""The real KubeRay creates RayJobs on a schedule, which wait for quota like RayJobs of users."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def test_scheduled_jobs_wait_for_quota_and_run(cluster: Cluster) -> None:
         cluster.client.delete(kinds.RayJob, holder["metadata"]["name"], namespace=NAMESPACE)
         for job in jobs_of(cluster, schedule):
             cluster.until_succeeded(job)
-            assert kinds.is_true(cluster.workload(job), "Finished")
+            assert kinds.is_true(cluster.workload(job), "Admitted")
     finally:
         cluster.client.delete(kinds.RayCronJob, schedule, namespace=NAMESPACE)
     cluster.until("its jobs are deleted with it", lambda: not jobs_of(cluster, schedule))

@@ -22,6 +22,15 @@ def batch_job(name: str = "new", *, queue: str = "user-queue", labels: Any = Non
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": body}
 
 
+def cron_job(name: str = "new") -> Manifest:
+    """Returns a CronJob of queued Jobs."""
+    meta = {"name": name, "namespace": NAMESPACE}
+    job = batch_job()
+    template = {"metadata": {"labels": job["metadata"]["labels"]}, "spec": job["spec"]}
+    spec = {"schedule": "0 1 * * *", "jobTemplate": template}
+    return {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": meta, "spec": spec}
+
+
 def job_set(name: str = "new", *, queue: str = "user-queue", labels: Any = None, **spec: Any) -> Manifest:
     """Returns a JobSet of two Jobs of two pods with these labels."""
     meta: Manifest = {"name": name, "namespace": NAMESPACE, "labels": {QUEUE: queue} if queue else {}}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import yaml
 
@@ -17,7 +18,8 @@ CONTROLLER: User = (
 )
 ADMIN: User = ()  # KubeRay and Kueue also run as this user in the sandbox
 
-QUEUE = "kueue.x-k8s.io/queue-name"
+QUEUE, PRIORITY = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class"
+LABELS = {QUEUE: "user-queue", PRIORITY: "dev-priority"}
 
 
 def example(file: str, name: str) -> Manifest:
@@ -41,6 +43,16 @@ def rayservice(name: str = "new") -> Manifest:
     service = example("vllm-inference.rayservice.yaml", name)
     service["spec"].pop("upgradeStrategy", None)
     return service
+
+
+def ray_cron_job(namespace: str = "team-a", name: str = "nightly", **template: Any) -> Manifest:
+    """Returns a RayCronJob in the queue, whose template has the fields `template`."""
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCronJob",
+        "metadata": {"name": name, "namespace": namespace, "labels": dict(LABELS)},
+        "spec": {"schedule": "0 1 * * *", "jobTemplate": rayjob()["spec"] | template},
+    }
 
 
 def unqueued(name: str = "new") -> Manifest:

@@ -13,29 +13,21 @@ from tests.stacks.job_requests import NAMESPACE
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,
+    LABELS,
+    PRIORITY,
     QUEUE,
     create,
     outside_queues,
+    ray_cron_job,
     rayjob,
     refusal,
     refused_patch,
 )
 
 KUBERAY = ADMIN  # which may write the status of RayClusters, too
-PRIORITY, RUN_TIME = "kueue.x-k8s.io/priority-class", "kueue.x-k8s.io/max-exec-time-seconds"
-LABELS = {QUEUE: "user-queue", PRIORITY: "dev-priority"}
+RUN_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
 EACH = "each RayJob of this RayCronJob: "
 ACCELERATORS = "in this namespace accelerators have a quota"
-
-
-def ray_cron_job(namespace: str = NAMESPACE, name: str = "nightly", **template: Any) -> Manifest:
-    """Returns a RayCronJob in the queue, whose template has the fields `template`."""
-    return {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayCronJob",
-        "metadata": {"name": name, "namespace": namespace, "labels": dict(LABELS)},
-        "spec": {"schedule": "0 1 * * *", "jobTemplate": rayjob()["spec"] | template},
-    }
 
 
 def unlabelled(cron_job: Manifest) -> Manifest:
@@ -190,7 +182,7 @@ BYPASSES: dict[str, tuple[Manifest, User, str]] = {
         KUBERAY,
         "a queued RayJob has no finalizers",
     ),
-    "by a user who names a schedule": (of_schedule(ray_cron_job()), ALICE, ACCELERATORS),
+    "with a schedule named by a user": (of_schedule(ray_cron_job()), ALICE, ACCELERATORS),
 }
 
 

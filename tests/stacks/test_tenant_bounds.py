@@ -12,13 +12,24 @@ from sandbox.cluster.processes import wait_until
 from settings.model.base import amount
 from settings.model.tenants.tenant import JOB_OBJECTS
 from tests.stacks.dry_runs import Manifest
-from tests.stacks.job_requests import batch_job, job_set, leader_worker_set
-from tests.stacks.ray_requests import ADMIN, ALICE, raycluster, rayjob, rayservice, refusal, unqueued
+from tests.stacks.job_requests import batch_job, cron_job, job_set, leader_worker_set
+from tests.stacks.ray_requests import (
+    ADMIN,
+    ALICE,
+    ray_cron_job,
+    raycluster,
+    rayjob,
+    rayservice,
+    refusal,
+    unqueued,
+)
 
 RAY = {"rayjobs.ray.io": rayjob, "rayclusters.ray.io": raycluster, "rayservices.ray.io": rayservice}
 MAKERS = {
     **RAY,
+    "raycronjobs.ray.io": ray_cron_job,
     "jobs.batch": batch_job,
+    "cronjobs.batch": cron_job,
     "jobsets.jobset.x-k8s.io": job_set,
     "leaderworkersets.leaderworkerset.x-k8s.io": leader_worker_set,
 }
@@ -43,7 +54,8 @@ def test_ray_objects_are_bounded_by_default(server: Kubectl) -> None:
     assert {key: amount(status["hard"][key]) for key in JOB_OBJECTS} == {
         key: amount(bound) for key, bound in JOB_OBJECTS.items()
     }
-    wait_until("the count", lambda: all(used(server, key) for key in JOB_OBJECTS), 15.0)
+    created = ("rayjobs.ray.io", "rayclusters.ray.io", "rayservices.ray.io", "jobs.batch")
+    wait_until("the count", lambda: all(used(server, f"count/{kind}") for kind in created), 15.0)
 
 
 @pytest.fixture

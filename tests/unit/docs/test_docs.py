@@ -10,6 +10,7 @@ import yaml
 
 from components.admission.policies import AdmissionPoliciesArgs, validating_policies
 from components.admission.queues import suspending_mutations
+from components.admission.schedules import labelling_mutations
 from policies.rules import RULES
 from settings.load import parse
 from settings.model.split import SPLIT, Split
@@ -139,11 +140,16 @@ def test_every_named_setting_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_named_policy_exists(page: Path) -> None:
-    policies = validating_policies(AdmissionPoliciesArgs("muster", False, max_pods=1))
+    policies = [
+        policy
+        for mutates in (True, False)
+        for policy in validating_policies(AdmissionPoliciesArgs("muster", mutates, max_pods=1))
+    ]
     defaults = (
         {rule.id for rule in RULES}
         | {policy.name for policy in policies}
         | set(suspending_mutations("muster"))
+        | set(labelling_mutations())
     )
     named = {text for text in CODE.findall(prose(page)) if POLICY.fullmatch(text)}
     assert named <= defaults

@@ -30,8 +30,8 @@ OTHER_WORDS = {
     "values of fields": "Background ClusterIP DeleteNone In IdenticalPodTemplates Indexed InteractiveMode "
     "IdenticalWorkloadSchedulingRequirements Never NewCluster None Normal OnFailure Orphan Recreate "
     "RestartJobSetAndIgnoreMaxRestarts SidecarMode Warning",
-    "kinds, operators, types of the code, prefixes": "JobSet Json KubeRay LeaderWorkerSet Merge Metrics "
-    "PriorityClass StatefulSet Ts "
+    "kinds, operators, types of the code, prefixes": "CronJob JobSet Json KubeRay LeaderWorkerSet Merge "
+    "Metrics PriorityClass RayCronJob StatefulSet Ts "
     "WatchAges WorkloadPriorityClass",
 }
 """Such words of the code that are no reasons."""
