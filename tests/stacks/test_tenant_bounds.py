@@ -24,8 +24,12 @@ from tests.stacks.ray_requests import (
     unqueued,
 )
 
-RAY = {"rayjobs.ray.io": rayjob, "rayclusters.ray.io": raycluster, "rayservices.ray.io": rayservice}
-MAKERS = {
+RAY: dict[str, Callable[[], Manifest]] = {
+    "rayjobs.ray.io": rayjob,
+    "rayclusters.ray.io": raycluster,
+    "rayservices.ray.io": rayservice,
+}
+MAKERS: dict[str, Callable[[], Manifest]] = {
     **RAY,
     "raycronjobs.ray.io": ray_cron_job,
     "jobs.batch": batch_job,
