@@ -74,3 +74,40 @@ def test_submitters_get_no_workload(seed: int) -> None:
         assert len(created) == 1
 
     Simulation(seed, local_stack()).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_shrunk_job_gives_its_quota_back(seed: int) -> None:
+    """The queue has quota for four pods. No pod of the second job exists before two of the first are gone."""
+
+    async def story(sim: Simulation) -> None:
+        first = sim.submit(batch_job("first", seconds=600))
+        await sim.until(lambda: ready(sim, first) == 4, "the first job runs")
+        second = sim.submit(batch_job("second", pods=2))
+        await sim.stays(lambda: ready(sim, second) == 0, "the second job waits", minutes=1)
+        sim.patch(JOB, first, {"spec": {"parallelism": 2}})
+        await sim.until(lambda: ready(sim, second) == 2, "the second job runs beside it")
+        assert ready(sim, first) == 2
+        workload = sim.workload(first, JOB)
+        assert workload is not None
+        assert workload["status"]["reclaimablePods"] == [{"name": "main", "count": 2}]
+
+    Simulation(seed, local_stack()).run(story)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_shrunk_job_that_is_preempted_starts_again_at_its_new_size(seed: int) -> None:
+    async def story(sim: Simulation) -> None:
+        dev = sim.submit(batch_job("dev", seconds=60))
+        await sim.until(lambda: ready(sim, dev) == 4, "dev runs")
+        sim.patch(JOB, dev, {"spec": {"parallelism": 2}})
+        prod = sim.submit(ray_job("prod", priority="prod-priority"))
+        await sim.until(lambda: sim.state(prod) == "Running", "prod runs")
+        await sim.until(lambda: sim.state(prod) == "Complete", "prod completes")
+        await sim.until(lambda: ready(sim, dev) == 2, "dev runs with two pods")
+        workload = sim.workload(dev, JOB)
+        assert workload is not None
+        assert [pods["count"] for pods in workload["spec"]["podSets"]] == [2]
+        assert not workload["status"].get("reclaimablePods")
+
+    Simulation(seed, local_stack()).run(story)

@@ -78,9 +78,10 @@ def test_kuberays_submitters_are_not_suspended(server: Kubectl) -> None:
 
 @pytest.fixture(scope="module")
 def jobs(server: Kubectl) -> Kubectl:
-    """Adds a submitter of a RayJob."""
+    """Adds a submitter of a RayJob, and an Indexed Job with as many completions as parallelism."""
     uid = server.run("get", "rayjob/job", "--namespace=team-a", "-o", "jsonpath={.metadata.uid}")
-    server.create([owned(batch_job("submitter", queue="", labels={UID: "1"}), uid)])
+    indexed = batch_job("indexed", completions=2, completionMode="Indexed")
+    server.create([owned(batch_job("submitter", queue="", labels={UID: "1"}), uid), indexed])
     return server
 
 
@@ -126,6 +127,24 @@ def test_a_team_cannot_change_what_quota_is_reserved_for(jobs: Kubectl, case: Ed
     refused = refused_patch(jobs, ALICE, target, [case.patch])
     assert case.message in refused
     assert bool(refused) == bool(case.message)
+
+
+# new parallelism and completions of the Job, which has two of both -> why they are refused
+SIZES = {
+    "shrunk": (1, 1, ""),
+    "grown": (3, 3, "delete it and create it again"),
+    "fewer completions": (2, 1, "can only be modified in tandem with spec.parallelism"),  # by the API server
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_an_indexed_job_may_shrink(jobs: Kubectl, name: str) -> None:
+    parallelism, completions, message = SIZES[name]
+    target = Target("batch/v1", "job", "indexed", NAMESPACE)
+    sizes = {"spec": {"parallelism": parallelism, "completions": completions}}
+    refused = refused_patch(jobs, ALICE, target, sizes)
+    assert message in refused
+    assert bool(refused) is bool(message)
 
 
 def test_the_controller_resumes_it(jobs: Kubectl) -> None:

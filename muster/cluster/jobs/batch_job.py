@@ -26,6 +26,13 @@ from muster.objects.names import MIN_PARALLELISM_ANNOTATION
 
 MAIN = "main"
 INDEXED = "Indexed"
+# As for the API server (pkg/apis/batch/validation: validateCompletions), which also allows larger numbers.
+ELASTIC = (
+    'request.operation == "CREATE" || object.spec.?completions == oldObject.spec.?completions || '
+    "(object.spec.?completions == object.spec.?parallelism && "
+    "oldObject.spec.?completions == oldObject.spec.?parallelism && "
+    "object.spec.?completions.orValue(0) < oldObject.spec.?completions.orValue(0))"
+)
 NO_PARTIAL_ADMISSION = (
     f"the annotation {MIN_PARALLELISM_ANNOTATION} asks for partial admission, but a gang is admitted whole: "
     "remove it, or lower spec.parallelism"
@@ -46,6 +53,7 @@ class BatchJobGang(JobView[Job]):
         noun="Job",
         propagation="Orphan",  # pkg/registry/batch/job/strategy.go, for batch/v1
     )
+    shrinks = True
     schedule = Schedule("batch", "CronJob", "cronjobs")
 
     @property
@@ -149,8 +157,11 @@ BATCH_JOB = JobKind(
     view=BatchJobGang,
     templates=("spec.template",),
     sizes={"spec.parallelism": 1},
-    frozen=("spec.completions",),
     rules={
+        ELASTIC: (
+            "a queued Job keeps spec.completions, but an Indexed Job with as many completions as parallelism "
+            "may lower both together: for a larger Job, delete it and create it again"
+        ),
         "!object.spec.?manualSelector.orValue(false)": (
             "a queued Job with spec.manualSelector could adopt pods of others: remove the field"
         ),

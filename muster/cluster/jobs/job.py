@@ -108,6 +108,8 @@ class JobView(ABC, Generic[T]):
     suspend_pointers: ClassVar[tuple[str, ...]] = ("/spec/suspend",)
     affinity_is_mutable: ClassVar[bool] = True
     """Whether the affinity of the pod templates may change while the job is suspended."""
+    shrinks: ClassVar[bool] = False
+    """Whether the operator removes pods of a running job once its user has lowered their number."""
     schedule: ClassVar[Schedule | None] = None
     """The kind whose controller creates jobs of this kind on a schedule; None if there is none."""
 

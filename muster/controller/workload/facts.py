@@ -16,7 +16,9 @@ from muster.admission.lifecycle import (
 )
 from muster.cluster import ownership, retries
 from muster.cluster.cluster_state import ClusterState
+from muster.cluster.elasticity import running_counts
 from muster.cluster.jobs.batch_job import BATCH_JOB
+from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.scaling import stored_sizes
 from muster.cluster.pod_sets import pod_set_of
 from muster.configuration.configuration import Configuration, Retention
@@ -25,7 +27,13 @@ from muster.controller.workload.transitions import core_check
 from muster.kube.kinds import BATCH_JOBS
 from muster.objects import workload_status
 from muster.objects.core import Pod
-from muster.objects.kueue import AdmissionCheckState, RequeueState, Workload, WorkloadStatus
+from muster.objects.kueue import (
+    AdmissionCheckState,
+    ReclaimablePod,
+    RequeueState,
+    Workload,
+    WorkloadStatus,
+)
 from muster.objects.meta import Condition, find_condition, millis, rfc3339
 
 T = TypeVar("T", Condition, AdmissionCheckState)
@@ -100,6 +108,21 @@ class Facts:
         if self.job is None:
             return True
         return creator.uid != self.job.metadata.uid and self.job.kind not in BATCH_JOB.created_by
+
+    def reclaimable_pods(self, job: Job, status: WorkloadStatus) -> tuple[ReclaimablePod, ...]:
+        """Returns the pods that are not replaced, of a job that holds quota: those that have ended for good,
+        and those by which its user has shrunk it, as far as they no longer run."""
+        if not job.shrinks or status.admission is None:
+            return job.reclaimable_pods
+        ended = {pods.name: pods.count for pods in job.reclaimable_pods}
+        sizes = {pods.name: pods.count for pods in job.pod_sets}
+        live = running_counts(self.workload, self.cluster)
+        counts: dict[str, int] = {}
+        for pods in self.workload.spec.pod_sets:
+            unused = ended.get(pods.name, 0)
+            removed = pods.count - sizes.get(pods.name, pods.count)
+            counts[pods.name] = unused + max(min(removed, pods.count - unused - live.get(pods.name, 0)), 0)
+        return tuple(ReclaimablePod(name=name, count=count) for name, count in counts.items() if count)
 
     def retry_due_ms(self) -> int | None:
         """Returns when the retry that the job requests is granted; None if that is not in the future."""

@@ -45,7 +45,7 @@ def advance(facts: Facts) -> TimedStatus:
     """Returns the status that follows from the facts, and the time of its next change by time alone."""
     status = without_future_times(facts.workload.status, facts.now_ms)
     if facts.job is not None:
-        status = transitions.reclaim(status, facts.job.reclaimable_pods)
+        status = transitions.reclaim(status, facts.reclaimable_pods(facts.job, status))
     status, until_ms = _after_events(phase(status), facts, status)
     status, suspension_ms = with_suspension_progress(
         facts.workload, facts.job, status, facts.cluster, facts.now_ms

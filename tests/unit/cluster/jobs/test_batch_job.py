@@ -14,6 +14,7 @@ from muster.controller.passes.reconcile import reconcile
 from muster.kube import kinds
 from muster.kube.writes import Create, JsonPatch, MergePatch, Overwrite, Write
 from muster.live.gang_pods import pods_of
+from muster.objects.names import WORKLOAD_UID_LABEL
 from tests.simulation.manifests import ray_job, template
 from tests.unit.controller.builders import (
     NOW_MS,
@@ -21,6 +22,7 @@ from tests.unit.controller.builders import (
     controlled_by,
     job,
     make_cluster,
+    pod,
     read,
     stored,
     workload_of,
@@ -180,6 +182,37 @@ def test_ended_pods_release_their_quota() -> None:
     released = write(running, workload("QuotaReserved", "Admitted", "PodsReady"))
     assert isinstance(released, MergePatch)
     assert released.body["status"]["reclaimablePods"] == [{"name": "main", "count": 3}]
+
+
+# running pods, succeeded pods -> pods whose quota is released, of four pods that a user has lowered to two
+SHRUNK = {
+    "all pods still run": (4, 0, 0),
+    "one pod is deleted": (3, 0, 1),
+    "both pods are deleted": (2, 0, 2),
+    "the others are being replaced": (0, 0, 2),
+    "one pod has succeeded": (1, 1, 3),
+    "one pod has succeeded, and two still run": (2, 1, 2),
+}
+
+
+@pytest.mark.parametrize("name", SHRUNK)
+def test_a_shrunk_job_releases_the_quota_of_deleted_pods(name: str) -> None:
+    running, succeeded, released = SHRUNK[name]
+    status = {**STARTED, "active": running, "ready": running, "succeeded": succeeded}
+    now = batch_job(status, suspend=False, parallelism=2)
+    held = workload("QuotaReserved", "Admitted", "PodsReady", of=batch_job(STARTED, suspend=False))
+    labels = {"batch.kubernetes.io/job-name": "demo"}
+    owners = [controlled_by(kinds.BATCH_JOBS, "demo")]
+    uid = held["metadata"]["uid"]
+    pods = [
+        pod(uid, f"p{i}", labels={WORKLOAD_UID_LABEL: uid, **labels}, ownerReferences=owners)
+        for i in range(running)
+    ]
+    cluster = make_cluster({kinds.BATCH_JOBS: [now], kinds.WORKLOADS: [held], kinds.PODS: pods})
+    writes = [planned.write for planned in reconcile(cluster, NOW_MS).writes.before_reservations]
+    patches = [write.body["status"] for write in writes if isinstance(write, MergePatch)]
+    counts = [count for status in patches for count in status.get("reclaimablePods", ())]
+    assert counts == ([{"name": "main", "count": released}] if released else [])
 
 
 def test_a_submitter_belongs_to_its_ray_job() -> None:
