@@ -44,6 +44,7 @@ from components.admission.ray import Engine, Policy, asked_by_users
 from components.admission.reserved_labels import reserved_labels
 from components.admission.scales import kept_scales
 from components.admission.schedules import (
+    SHORT_NAMES,
     annotating_mutations,
     checked_templates,
     labelling_mutations,
@@ -175,7 +176,7 @@ def _of_cluster(args: AdmissionPoliciesArgs) -> list[Policy]:
         policies += kai_validations(args.kai)
     else:
         policies += [suspendable(engine), *queued_gangs(engine, args.autoscaled)]
-        policies += [] if args.serves_mutating else created_suspended(engine)
+        policies += [SHORT_NAMES] if args.serves_mutating else created_suspended(engine)
     return (
         [*policies, *kueue_objects(), DRY_RUNS_ONLY, GATES_ONLY, REDIS_CLEANUP_HAS_QUOTA]
         if engine == "muster"

@@ -16,6 +16,7 @@ from dataclasses import replace
 from components.admission.autoscaling import autoscales
 from components.admission.queues import Mutation
 from components.admission.ray import Engine, Policy, Requests, is_trusted, requests_of, spec_is_written
+from muster.cluster.jobs.kuberay import OWNER_NAME_MAX
 from muster.cluster.jobs.rayjob import RAY_CRON_JOB, RAY_JOB
 from muster.objects.names import ELASTIC_ANNOTATION, MAX_EXEC_TIME_LABEL, PRIORITY_LABEL, QUEUE_LABEL
 from settings.model.tenants.tenant import TENANT
@@ -24,6 +25,20 @@ COPIED = (QUEUE_LABEL, PRIORITY_LABEL, MAX_EXEC_TIME_LABEL)
 PLURAL, TEMPLATE = RAY_CRON_JOB.plural, "spec.jobTemplate"
 REQUESTS: Requests = {**requests_of(RAY_JOB), "resources": (PLURAL,)}
 _SUFFIX = "-00000"  # KubeRay appends as many characters to the name of a RayCronJob for that of a RayJob
+_NAME_MAX = OWNER_NAME_MAX - len(_SUFFIX)
+SHORT_NAMES = Policy(
+    name=f"muster-queued-{PLURAL}-have-short-names",
+    resources=(PLURAL,),
+    operations=("CREATE",),
+    rules={
+        f"object.metadata.name.size() <= {_NAME_MAX}": (
+            f"the name of a queued RayCronJob has at most {_NAME_MAX} characters, as KubeRay appends "
+            f"{len(_SUFFIX)} for each RayJob and rejects those with more than {OWNER_NAME_MAX}: choose a "
+            "shorter one"
+        )
+    },
+    label=QUEUE_LABEL,
+)
 _METADATA = f"object.{TEMPLATE}.?metadata"
 _IS_OF_QUEUED_SCHEDULE = (
     f'object.spec.?metadata[?"{QUEUE_LABEL}"].hasValue() && '

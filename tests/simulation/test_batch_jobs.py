@@ -78,7 +78,7 @@ def test_submitters_get_no_workload(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_shrunk_job_gives_its_quota_back(seed: int) -> None:
-    """The queue has quota for four pods. No pod of the second job exists before two of the first are gone."""
+    """The queue has quota for four pods. The second job starts once two pods of the first have ended."""
 
     async def story(sim: Simulation) -> None:
         first = sim.submit(batch_job("first", seconds=600))
@@ -86,7 +86,7 @@ def test_a_shrunk_job_gives_its_quota_back(seed: int) -> None:
         second = sim.submit(batch_job("second", pods=2))
         await sim.stays(lambda: ready(sim, second) == 0, "the second job waits", minutes=1)
         sim.patch(JOB, first, {"spec": {"parallelism": 2}})
-        await sim.until(lambda: ready(sim, second) == 2, "the second job runs beside it")
+        await sim.until(lambda: ready(sim, second) == 2, "both run")
         assert ready(sim, first) == 2
         workload = sim.workload(first, JOB)
         assert workload is not None

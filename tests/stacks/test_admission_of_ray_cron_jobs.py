@@ -87,6 +87,8 @@ CREATIONS: dict[str, tuple[Manifest, User, str]] = {
         ALICE,
         "the name of an autoscaled RayJob has at most 44 characters",
     ),
+    "a name that is too long": (ray_cron_job(name="n" * 42), ALICE, "has at most 41 characters"),
+    "a name that is just short enough": (ray_cron_job(name="n" * 41), ALICE, ""),
     "outside the tenants' namespaces": (unlabelled(ray_cron_job("default")), ADMIN, ""),
 }
 

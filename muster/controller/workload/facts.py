@@ -110,8 +110,8 @@ class Facts:
         return creator.uid != self.job.metadata.uid and self.job.kind not in BATCH_JOB.created_by
 
     def reclaimable_pods(self, job: Job, status: WorkloadStatus) -> tuple[ReclaimablePod, ...]:
-        """Returns the pods that are not replaced, of a job that holds quota: those that have ended for good,
-        and those by which its user has shrunk it, as far as they no longer run."""
+        """Returns the pods that are not replaced. Of a job that its user has shrunk, these include the
+        removed pods, once they no longer run."""
         if not job.shrinks or status.admission is None:
             return job.reclaimable_pods
         ended = {pods.name: pods.count for pods in job.reclaimable_pods}

@@ -67,6 +67,7 @@ TEMPLATES = {
     "muster-raycronjobs-need-a-queue",
     "muster-queued-raycronjobs-can-be-suspended",
     "muster-queued-raycronjobs-can-be-admitted",
+    "muster-queued-raycronjobs-have-short-names",
     *(
         f"muster-raycronjobs-{what}"
         for what in (

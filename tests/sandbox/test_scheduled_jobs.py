@@ -1,15 +1,17 @@
-"""The real KubeRay creates RayJobs on a schedule, which wait for quota like RayJobs of users."""
+"""KubeRay and Kubernetes create jobs on a schedule, which wait for quota like jobs of users."""
 
 from typing import Any
 
 import pytest
 from lightkube import ApiError
+from lightkube.generic_resource import create_namespaced_resource
 from lightkube.types import PatchType
 
 from sandbox.cluster import kinds
 from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
 
 SCHEDULE_SECONDS_MAX = 150.0  # until the second full minute
+CronJob = create_namespaced_resource("batch", "v1", "CronJob", "cronjobs")
 QUEUE = "kueue.x-k8s.io/queue-name"
 
 
@@ -49,6 +51,30 @@ def test_scheduled_jobs_wait_for_quota_and_run(cluster: Cluster) -> None:
     finally:
         cluster.client.delete(kinds.RayCronJob, schedule, namespace=NAMESPACE)
     cluster.until("its jobs are deleted with it", lambda: not jobs_of(cluster, schedule))
+
+
+def test_jobs_of_a_cron_job_are_admitted(cluster: Cluster) -> None:
+    resources = {"requests": {"cpu": "100m", "memory": "64Mi"}}
+    pod = {
+        "restartPolicy": "Never",
+        "containers": [{"name": "main", "image": "busybox", "resources": resources}],
+    }
+    job = {"metadata": {"labels": {QUEUE: "user-queue"}}, "spec": {"template": {"spec": pod}}}
+    metadata = {"name": "hourly", "namespace": NAMESPACE}
+    cluster.client.create(
+        CronJob({"metadata": metadata, "spec": {"schedule": "* * * * *", "jobTemplate": job}})
+    )
+    try:
+        cluster.until("its Job to be admitted", lambda: bool(admitted_jobs(cluster)), SCHEDULE_SECONDS_MAX)
+    finally:
+        cluster.client.delete(CronJob, "hourly", namespace=NAMESPACE)
+
+
+def admitted_jobs(cluster: Cluster) -> list[str]:
+    """Returns the names of the CronJob's Jobs that run with quota."""
+    jobs = [dict(job) for job in cluster.client.list(kinds.JOBS["Job"], namespace=NAMESPACE)]
+    running = [job["metadata"]["name"] for job in jobs if not job["spec"]["suspend"]]
+    return [job for job in running if kinds.is_true(cluster.workload(job), "Admitted")]
 
 
 def test_a_schedule_without_a_queue_is_refused(cluster: Cluster) -> None:
