@@ -55,6 +55,7 @@ JOBS: Mapping[str, Kind] = {
     job.name: create_namespaced_resource(job.kind.group, job.kind.version, job.name, job.plural)
     for job in JOB_KINDS
 }
+CronJob: Kind = create_namespaced_resource("batch", "v1", "CronJob", "cronjobs")
 RayCronJob: Kind = create_namespaced_resource(
     RAY_CRON_JOB.group, "v1", RAY_CRON_JOB.name, RAY_CRON_JOB.plural
 )

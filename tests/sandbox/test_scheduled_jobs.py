@@ -4,14 +4,12 @@ from typing import Any
 
 import pytest
 from lightkube import ApiError
-from lightkube.generic_resource import create_namespaced_resource
 from lightkube.types import PatchType
 
 from sandbox.cluster import kinds
 from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
 
 SCHEDULE_SECONDS_MAX = 150.0  # until the second full minute
-CronJob = create_namespaced_resource("batch", "v1", "CronJob", "cronjobs")
 QUEUE = "kueue.x-k8s.io/queue-name"
 
 
@@ -62,12 +60,12 @@ def test_jobs_of_a_cron_job_are_admitted(cluster: Cluster) -> None:
     job = {"metadata": {"labels": {QUEUE: "user-queue"}}, "spec": {"template": {"spec": pod}}}
     metadata = {"name": "hourly", "namespace": NAMESPACE}
     cluster.client.create(
-        CronJob({"metadata": metadata, "spec": {"schedule": "* * * * *", "jobTemplate": job}})
+        kinds.CronJob({"metadata": metadata, "spec": {"schedule": "* * * * *", "jobTemplate": job}})
     )
     try:
         cluster.until("its Job to be admitted", lambda: bool(admitted_jobs(cluster)), SCHEDULE_SECONDS_MAX)
     finally:
-        cluster.client.delete(CronJob, "hourly", namespace=NAMESPACE)
+        cluster.client.delete(kinds.CronJob, "hourly", namespace=NAMESPACE)
 
 
 def admitted_jobs(cluster: Cluster) -> list[str]:
