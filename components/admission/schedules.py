@@ -81,7 +81,10 @@ def annotating_mutations() -> dict[str, Mutation]:
     is_autoscaled = autoscales(RAY_JOB)
     return {
         f"muster-queued-autoscaled-{PLURAL}-are-elastic": Mutation(
-            REQUESTS, annotated, operations=("CREATE", "UPDATE"), condition=_in_template(is_autoscaled)
+            REQUESTS,
+            annotated,
+            operations=("CREATE", "UPDATE"),
+            condition=f"{_in_template(is_autoscaled)} == true",
         ),
         f"muster-autoscaled-{RAY_JOB.plural}-of-{PLURAL}-are-elastic": Mutation(
             requests_of(RAY_JOB),

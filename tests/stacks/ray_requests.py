@@ -1,5 +1,6 @@
 """Requests for Ray objects to the API server, as a team, the controller or an administrator."""
 
+import copy
 import json
 from collections.abc import Callable
 from typing import Any
@@ -52,6 +53,24 @@ def ray_cron_job(namespace: str = "team-a", name: str = "nightly", **template: A
         "kind": "RayCronJob",
         "metadata": {"name": name, "namespace": namespace, "labels": dict(LABELS)},
         "spec": {"schedule": "0 1 * * *", "jobTemplate": rayjob()["spec"] | template},
+    }
+
+
+def of_schedule(cron_job: Manifest, **fields: Any) -> Manifest:
+    """Returns a RayJob as KubeRay creates it for the RayCronJob (raycronjob_controller.go:
+    constructRayJob)."""
+    name = cron_job["metadata"]["name"]
+    owner = {"apiVersion": "ray.io/v1", "kind": "RayCronJob", "name": name, "uid": "1", "controller": True}
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "metadata": {
+            "name": f"{name}-x7k2p",
+            "namespace": cron_job["metadata"]["namespace"],
+            "labels": {"ray.io/cronjob-name": name},
+            "ownerReferences": [owner],
+        },
+        "spec": copy.deepcopy(cron_job["spec"]["jobTemplate"]) | fields,
     }
 
 

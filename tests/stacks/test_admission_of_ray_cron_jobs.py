@@ -1,6 +1,5 @@
 """Tests that RayCronJobs of tenants enter the queues, by stack local's policies."""
 
-import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ from tests.stacks.ray_requests import (
     PRIORITY,
     QUEUE,
     create,
+    of_schedule,
     outside_queues,
     ray_cron_job,
     rayjob,
@@ -38,24 +38,6 @@ def unlabelled(cron_job: Manifest) -> Manifest:
 def without_accelerators(cron_job: Manifest) -> Manifest:
     outside_queues({"metadata": {}, "spec": cron_job["spec"]["jobTemplate"]})
     return cron_job
-
-
-def of_schedule(cron_job: Manifest, **fields: Any) -> Manifest:
-    """Returns a RayJob as KubeRay creates it for the RayCronJob (raycronjob_controller.go:
-    constructRayJob)."""
-    name = cron_job["metadata"]["name"]
-    owner = {"apiVersion": "ray.io/v1", "kind": "RayCronJob", "name": name, "uid": "1", "controller": True}
-    return {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayJob",
-        "metadata": {
-            "name": f"{name}-x7k2p",
-            "namespace": cron_job["metadata"]["namespace"],
-            "labels": {"ray.io/cronjob-name": name},
-            "ownerReferences": [owner],
-        },
-        "spec": copy.deepcopy(cron_job["spec"]["jobTemplate"]) | fields,
-    }
 
 
 # the RayCronJob, the user -> why it may not be created

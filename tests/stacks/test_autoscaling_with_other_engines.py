@@ -18,7 +18,19 @@ from sandbox.stack_file import SOURCE, STACK, read
 from tests.stacks.autoscaler_rights import account, by_kuberay
 from tests.stacks.conftest import STAND_INS
 from tests.stacks.dry_runs import Manifest, Patch, Target
-from tests.stacks.ray_requests import ALICE, create, raycluster, rayjob, rayservice, refusal, refused_patch
+from tests.stacks.ray_requests import (
+    ADMIN,
+    ALICE,
+    QUEUE,
+    create,
+    of_schedule,
+    ray_cron_job,
+    raycluster,
+    rayjob,
+    rayservice,
+    refusal,
+    refused_patch,
+)
 from tools.toolchain.crds import ensure_crds
 from tools.toolchain.paths import RunState
 
@@ -165,6 +177,24 @@ def test_kueue_gets_autoscaled_objects_as_elastic_jobs(
 @pytest.mark.parametrize("kind", KINDS)
 def test_kueue_gets_other_objects_as_they_are(kueue: Kubectl, kind: str) -> None:
     assert annotation_of(create(kueue, ALICE, KINDS[kind]())) is None
+
+
+@pytest.mark.parametrize("elastic", [True, False], ids=["autoscaled", "of a fixed size"])
+def test_kueue_gets_rayjobs_of_schedules(kueue: Kubectl, elastic: bool) -> None:
+    template = autoscaled(rayjob())["spec"] if elastic else {}
+    scheduled = create(kueue, ALICE, ray_cron_job(**template))
+    job = create(kueue, ADMIN, of_schedule(scheduled))
+    assert annotation_of(scheduled) == annotation_of(job) == ("true" if elastic else None)
+    assert job["metadata"]["labels"][QUEUE] == "user-queue"
+    assert job["spec"]["suspend"] is True
+
+
+def test_older_clusters_refuse_schedules(older: Kubectl) -> None:
+    assert "Kubernetes before 1.36 can't label them" in refusal(older, ALICE, ray_cron_job())
+
+
+def test_kai_refuses_schedules(kai: Kubectl) -> None:
+    assert "with engine kai nothing labels them" in refusal(kai, ALICE, ray_cron_job())
 
 
 GATED = "remove schedulingGates"

@@ -239,7 +239,9 @@ def test_policies_match_the_operations_and_namespaces_of_their_scope(name: str) 
 
 def conditions(declarations: Declarations) -> Iterator[str]:
     for name in declarations.kinds("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
-        if not any(part in name for part in ("vpa", "are-valid", "muster-workloads-", CLEANUP)):
+        if not any(
+            part in name for part in ("vpa", "are-valid", "muster-workloads-", "short-names", CLEANUP)
+        ):
             condition, *_ = declarations.spec(name)["matchConditions"]
             if condition["name"] == "asked-by-users":
                 yield condition["expression"]
