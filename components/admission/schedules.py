@@ -33,7 +33,7 @@ SHORT_NAMES = Policy(
     rules={
         f"object.metadata.name.size() <= {_NAME_MAX}": (
             f"the name of a queued RayCronJob has at most {_NAME_MAX} characters, as KubeRay appends "
-            f"{len(_SUFFIX)} for each RayJob and rejects those with more than {OWNER_NAME_MAX}: choose a "
+            f"{len(_SUFFIX)} for each RayJob and rejects longer names than {OWNER_NAME_MAX}: choose a "
             "shorter one"
         )
     },
