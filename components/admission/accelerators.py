@@ -3,8 +3,10 @@
 Each object is checked when it is written: jobs of all kinds, pods, and Kubernetes' other objects that create
 pods. What KubeRay, the JobSet controller or a controller of Kubernetes creates for an object that was checked
 is exempt. All other controllers create pods or Jobs, which are checked as if users had created them.
+Pods outside the queues stay off the nodes of accelerators too, and no pod gets devices without a request.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from components.admission.ray import (
@@ -21,9 +23,15 @@ from components.admission.ray import (
     values_at,
 )
 from components.admission.templates import from_old_object, template_variables
+from components.admission.unrequested import (
+    OFF_ACCELERATORS,
+    REQUESTED_ONLY,
+    has_requested_devices_only,
+    stays_off_accelerators,
+)
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.kinds import JOB_KINDS
-from muster.objects.names import QUEUE_LABEL, unqueued_label
+from muster.objects.names import QUEUE_LABEL, WORKLOAD_UID_LABEL, unqueued_label
 from settings.model.tenants.tenant import TENANT
 
 SETTING = "muster:tenants[].unqueued"
@@ -87,11 +95,13 @@ def _of_jobs(kind: JobKind, engine: Engine) -> Policy:
         if is_queueable
         else "run a Ray object in its queue instead"
     )
-    allowed = f"{queued} || {_is_named(kind.name)}"
-    templates = (
-        f"variables.templates.all(t, {_has_none('t')}) || variables.templates == variables.oldTemplates"
-    )
-    rules = {f"{allowed} || {templates}": _message(kind.name, remedy)}
+    named = _is_named(kind.name)
+    allowed = f"{queued} || {named}"
+    rules = {
+        f"{allowed} || {_new_templates(_has_none('t'))}": _message(kind.name, remedy),
+        f"{allowed} || {_new_templates(stays_off_accelerators('t'))}": _message_of_nodes(kind.name, remedy),
+        f"{named} || {_new_templates(has_requested_devices_only('t'))}": REQUESTED_ONLY,
+    }
     if kind.ray_cluster:
         containers = f"{_containers_have_none('variables.added')} || variables.added == variables.oldAdded"
         options = " or ".join(f"{kind.ray_cluster}.{path}" for path in ADDED_CONTAINERS)
@@ -108,6 +118,10 @@ def _of_jobs(kind: JobKind, engine: Engine) -> Policy:
     )
 
 
+def _new_templates(condition: str) -> str:
+    return f"variables.templates.all(t, {condition}) || variables.templates == variables.oldTemplates"
+
+
 def _added_containers(kind: JobKind) -> dict[str, str]:
     """CEL variables for the settings of containers that KubeRay adds, before and after the request."""
     paths = [f"{kind.ray_cluster}.{path}" for path in ADDED_CONTAINERS]
@@ -115,19 +129,38 @@ def _added_containers(kind: JobKind) -> dict[str, str]:
 
 
 def _of_pods(owner: PodOwner, engine: Engine) -> Policy:
-    """Returns the policy for objects that no queue admits. A pod's resources only shrink after its creation
-    (muster-pods-of-gangs-do-not-grow), and extended ones do not change at all."""
+    """Returns the policy for objects that no queue admits. A pod may get further tolerations and annotations
+    after its creation, unless it is of a gang (muster-pods-of-gangs-are-kept); its extended resources do not
+    change."""
     remedy = "run a Ray object instead" if engine == "kai" else "run a Ray object or a Job instead"
+    is_pod = owner.plural == "pods"
+    named = _is_named(owner.name)
+    created = 'request.operation == "UPDATE" || ' if is_pod else ""
+    placed = f'"{WORKLOAD_UID_LABEL}" in object.metadata.?labels.orValue({{}}) || ' if is_pod else ""
+    written = "true" if is_pod else spec_is_written()
     return Policy(
         name=f"muster-{owner.plural}-use-accelerators-of-queues",
         group=owner.group,
         resources=(owner.plural,),
-        operations=("CREATE",) if owner.plural == "pods" else ("CREATE", "UPDATE"),
-        rules={f"{_is_named(owner.name)} || {_has_none(owner.template)}": _message(owner.name, remedy)},
+        operations=("CREATE", "UPDATE"),
+        rules={
+            f"{created}{named} || {_has_none(owner.template)}": _message(owner.name, remedy),
+            f"{placed}{named} || {_new(owner, stays_off_accelerators)}": _message_of_nodes(
+                owner.name, remedy
+            ),
+            f"{named} || {_new(owner, has_requested_devices_only)}": REQUESTED_ONLY,
+        },
         namespaces=TENANT,
-        condition=f"!({is_trusted(engine)}) && ({spec_is_written()})",
+        condition=f"!({is_trusted(engine)}) && ({written})",
         exempt_operators=creators_of(owner),
     )
+
+
+def _new(owner: PodOwner, condition: Callable[[str], str]) -> str:
+    """CEL for: the condition is true, or of a pod, it was not before either."""
+    if owner.plural != "pods":
+        return condition(owner.template)
+    return f'{condition("object")} || (request.operation == "UPDATE" && !({condition("oldObject")}))'
 
 
 def creators_of(owner: PodOwner) -> dict[str, str]:
@@ -168,4 +201,11 @@ def _message(kind: str, remedy: str) -> str:
     return (
         f"in this namespace accelerators have a quota, but this {kind} would use them outside of it: "
         f"{remedy}, or ask an administrator to add it to {SETTING}"
+    )
+
+
+def _message_of_nodes(kind: str, remedy: str) -> str:
+    return (
+        f"in this namespace nodes with accelerators have a quota, but this {kind} would use them "
+        f"outside of it: {OFF_ACCELERATORS}, {remedy}, or ask an administrator to add it to {SETTING}"
     )

@@ -15,6 +15,7 @@ from components.admission.ray import (
     other_operators,
     pod_controllers,
 )
+from components.admission.unrequested import FORMER_BOOKED
 from muster.cluster.jobs.kinds import OPERATORS, alternatives
 from muster.objects.names import KUEUE_GROUP, MUSTER_PREFIX, RESIZE_MAXIMA, WORKLOAD_UID_LABEL
 from settings.model.tenants.tenant import TENANT
@@ -26,7 +27,7 @@ GRACE_SECONDS_MAX = 300
 """Seconds that a pod of a gang may keep its node after its preemption."""
 RESIZE_STATUS = "ray.io/ippr-status"
 """Set by Ray's autoscaler on pods, for itself: the state of a resize in place."""
-ANNOTATIONS = (*PREFIXES, f"{KUEUE_GROUP}/", MUSTER_PREFIX, "autoscaling.x-k8s.io/")
+ANNOTATIONS = (*PREFIXES, f"{KUEUE_GROUP}/", MUSTER_PREFIX, "autoscaling.x-k8s.io/", *FORMER_BOOKED)
 
 
 def pods_of_gangs(engine: Engine) -> list[Policy]:

@@ -53,7 +53,7 @@ from components.admission.schedules import (
 from components.admission.secrets import mounted_secrets
 from components.admission.services import cluster_internal_services
 from components.admission.sizes import bounded_sizes
-from components.admission.tenants import VPA_MODE_OFF, token_required, without_claims
+from components.admission.tenants import NODES_AND_DEVICES, VPA_MODE_OFF, token_required, without_claims
 from components.base import Component
 from components.queues.kai_policies import KaiNames, kai_mutations, kai_validations
 from settings.model.split import PARTS, Part
@@ -170,7 +170,7 @@ def _of_cluster(args: AdmissionPoliciesArgs) -> list[Policy]:
     ]
     policies += [*without_claims(engine), *accelerators_need_a_queue(engine)]
     policies += [*queue_required(engine), *reserved_labels(engine), *pods_of_gangs(engine)]
-    policies += kept_scales(engine)
+    policies += [*kept_scales(engine), *NODES_AND_DEVICES]
     policies += [*changes_of_workloads(), *bounded_sizes(engine, args.max_pods)]
     if args.kai is not None:
         policies += kai_validations(args.kai)

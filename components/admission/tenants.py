@@ -1,10 +1,11 @@
-"""Policies for tenants' namespaces: resizing of their pods, their storage, and Ray's tokens."""
+"""Policies for tenants' namespaces: resizing of their pods, devices and nodes, storage, and Ray's tokens."""
 
 from components.admission.ray import (
     RAY_KINDS,
     Engine,
     Policy,
     asked_by_users,
+    may_write_status,
     requests_of,
     spec_is_written_by_users,
     users_of,
@@ -13,6 +14,7 @@ from components.admission.ray import (
 from components.admission.templates import template_variables
 from muster.cluster.jobs.job_kind import JobKind
 from muster.cluster.jobs.kinds import JOB_KINDS, RESOURCES
+from muster.kube.kinds import PROVISIONING_REQUESTS, RESOURCE_CLAIM_TEMPLATES
 from settings.model.tenants.tenant import NO_CLAIMS, TENANT, TOKEN_REQUIRED
 
 EMPTY = '""'
@@ -37,6 +39,40 @@ VPA_MODE_OFF = Policy(
         for group in RESOURCES
     },
     namespaces=TENANT,
+)
+
+
+def _of_administrators(group: str, resources: tuple[str, ...], why: str) -> Policy:
+    """Returns the policy for objects that only identities with rights in all namespaces create."""
+    creates = f'authorizer.group("{group}").resource(request.resource.resource).check("create").allowed()'
+    return Policy(
+        name=f"muster-tenants-have-no-{resources[0]}",
+        group=group,
+        version="*",
+        resources=resources,
+        operations=("CREATE", "UPDATE"),
+        rules={"false": why},
+        namespaces=TENANT,
+        condition=f"!({creates} || {may_write_status(group, resources[0])})",
+    )
+
+
+# Quota counts the ResourceClaimTemplates that exist when a gang is admitted: another one of the same name
+# would change what its pods take. A ResourceClaim may pass for that of a pod (k8s.io/kubernetes
+# pkg/controller/resourceclaim: findPodResourceClaim). Kubernetes' roles `edit` and `admin` allow both.
+NODES_AND_DEVICES = (
+    _of_administrators(
+        RESOURCE_CLAIM_TEMPLATES.group,
+        ("resourceclaims", "resourceclaimtemplates"),
+        "in this namespace devices have a quota, which counts the claims that administrators declare: use a "
+        "ResourceClaimTemplate of muster:tenants[].deviceClaims in a queued job",
+    ),
+    _of_administrators(
+        PROVISIONING_REQUESTS.group,
+        ("provisioningrequests",),
+        "in this namespace nodes are provisioned for jobs that have quota for them: create a job with the "
+        "label of a queue, whose admission check creates the ProvisioningRequest",
+    ),
 )
 
 

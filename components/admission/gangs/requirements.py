@@ -12,17 +12,16 @@ from components.admission.gangs.topology import topology_annotations
 from components.admission.pods import GRACE_SECONDS_MAX
 from components.admission.ray import Engine, optional, value_at
 from components.admission.templates import annotations, in_group, template_variables
+from components.admission.unrequested import BOOKED
 from muster.cluster.jobs.job_kind import JobKind, PodGroups
 from muster.cluster.jobs.rayjob import RAY_JOB
 from muster.objects.names import (
-    CLASS_ANNOTATION,
-    CONSUME_ANNOTATION,
     MAX_EXEC_TIME_LABEL,
     RESIZE_MAXIMA,
     WRITTEN_OUT,
 )
 
-SET_BY_ADMISSION = (WRITTEN_OUT, CONSUME_ANNOTATION, CLASS_ANNOTATION, *RESIZE_MAXIMA.values())
+SET_BY_ADMISSION = (WRITTEN_OUT, *BOOKED, *RESIZE_MAXIMA.values())
 """Annotations of pod templates."""
 POD_SETS_MAX = 18  # in a Workload: the head, the submitter and worker groups
 TTL_SECONDS_MAX = 3600  # that a gang may keep its nodes after its end

@@ -17,8 +17,10 @@ from tests.unit.components.harness import Declarations, declare
 QUEUED = {"matchExpressions": [{"key": "kueue.x-k8s.io/queue-name", "operator": "Exists"}]}
 QUEUED_KINDS = ("rayjobs", "rayclusters", "rayservices", "jobs", "jobsets", "leaderworkersets")
 OF_MUSTER = ("leaderworkersets",)  # which Kueue admits by their pods
+BY_RIGHTS = ("muster-tenants-have-no-resourceclaims", "muster-tenants-have-no-provisioningrequests")
 ALWAYS = {
     "muster-vpa-leaves-ray-alone",
+    *BY_RIGHTS,
     "muster-ray-needs-a-queue",
     "muster-job-needs-a-queue",
     "muster-jobset-needs-a-queue",
@@ -239,9 +241,8 @@ def test_policies_match_the_operations_and_namespaces_of_their_scope(name: str) 
 
 def conditions(declarations: Declarations) -> Iterator[str]:
     for name in declarations.kinds("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"):
-        if not any(
-            part in name for part in ("vpa", "are-valid", "muster-workloads-", "short-names", CLEANUP)
-        ):
+        exempt = ("vpa", "are-valid", "muster-workloads-", "short-names", CLEANUP, *BY_RIGHTS)
+        if not any(part in name for part in exempt):
             condition, *_ = declarations.spec(name)["matchConditions"]
             if condition["name"] == "asked-by-users":
                 yield condition["expression"]

@@ -272,8 +272,9 @@ def test_kai_has_no_queues_for_it() -> None:
     """With KAI no queue label lets a Job request accelerators."""
     name = "muster-jobs-use-accelerators-of-queues"
     args = AdmissionPoliciesArgs("kai", True, 5000)
-    (rule,) = next(p.rules for p in validating_policies(args) if p.name == name)
-    assert rule.startswith("false || ")
+    of_requests, of_nodes, _ = next(p.rules for p in validating_policies(args) if p.name == name)
+    assert of_requests.startswith("false || ")
+    assert of_nodes.startswith("false || ")
 
 
 def test_it_is_suspended_at_creation() -> None:
