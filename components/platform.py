@@ -145,7 +145,8 @@ class Platform(Component):
         if settings.lws.install == "helm":
             others.append(LeaderWorkerSet("lws", LeaderWorkerSetArgs(settings.lws, selector), opts))
         if gpus.install == "helm":
-            others.append(GpuOperator("gpu-operator", GpuOperatorArgs(gpus, selector), opts))
+            shared = engine == "kai"
+            others.append(GpuOperator("gpu-operator", GpuOperatorArgs(gpus, selector, shared), opts))
         # The pools of a cluster that is not known to be on GKE are all there already.
         plugins = installers(settings.gpudirect, settings.pools if settings.place else ())
         if plugins:

@@ -34,6 +34,7 @@ DRIVER_INSTALLER = (
 )
 # Writable and persistent on GKE's nodes, whose root file system is read-only.
 INSTALL_DIRECTORY = "/home/kubernetes/bin/nvidia"
+ENVIRONMENT = "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED"
 CRITICAL = ("system-node-critical", "system-cluster-critical")
 # The operator's DaemonSets: some ten pods a node with GPUs.
 CRITICAL_PODS_MAX = "5000"
@@ -41,10 +42,12 @@ CRITICAL_PODS_MAX = "5000"
 
 @dataclass(frozen=True)
 class GpuOperatorArgs:
-    """`node_selector` selects the nodes for pods that belong to no DaemonSet."""
+    """`node_selector` selects the nodes for pods that belong to no DaemonSet. `by_environment`: containers
+    may name their GPUs, as KAI does for pods that share a GPU."""
 
     gpu_operator: GpuOperatorSettings
     node_selector: Mapping[str, str]
+    by_environment: bool = False
 
 
 class GpuOperator(Component):
@@ -82,7 +85,7 @@ class GpuOperator(Component):
             # The hook that upgrades the CRDs needs it (the chart's values.yaml, operator.upgradeCRD).
             disable_openapi_validation=True,
         )
-        chart_values = values(args.gpu_operator, args.node_selector)
+        chart_values = values(args)
         release(chart, chart_values, self.child(depends_on=[*home.ready, quota, installer]))
 
 
@@ -95,16 +98,21 @@ def _critical_pods() -> ResourceQuotaSpecArgs:
     )
 
 
-def values(settings: GpuOperatorSettings, node_selector: Mapping[str, str]) -> dict[str, Any]:
-    """Returns the chart's values that differ from its defaults."""
-    selector = dict(node_selector)
+def values(args: GpuOperatorArgs) -> dict[str, Any]:
+    """Returns the chart's values that differ from its defaults.
+
+    By default NVIDIA's runtime gives a container all GPUs that its variable NVIDIA_VISIBLE_DEVICES names,
+    requested or not, and images of CUDA name all of them (NVIDIA, "Preventing unprivileged access to GPUs in
+    Kubernetes"). Requested GPUs do not depend on it, as the device plugin passes them by CDI."""
+    settings, selector = args.gpu_operator, dict(args.node_selector)
+    requested_only = [] if args.by_environment else [{"name": ENVIRONMENT, "value": "false"}]
     return {
         "driver": {"enabled": False},
         "hostPaths": {"driverInstallDir": INSTALL_DIRECTORY},
         "toolkit": {
             "installDir": INSTALL_DIRECTORY,
             # Without it, the toolkit misreads containerd's configuration since GKE 1.33 (NVIDIA, same page).
-            "env": [{"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}],
+            "env": [{"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}, *requested_only],
         },
         "cdi": {"enabled": True},
         "mig": {"strategy": settings.mig_strategy},

@@ -4,6 +4,7 @@ KubeRay's and the GPU Operator's charts are in no Go module. Names are from thei
 """
 
 from components.operators import gpu_operator, kuberay
+from components.operators.gpu_operator import GpuOperatorArgs
 from settings.model.operators.gpus import GpuOperator
 from settings.model.operators.kuberay import KubeRay
 
@@ -56,15 +57,26 @@ def test_values_of_kuberay_with_every_setting() -> None:
     assert values["watchNamespace"] == ["team-a", "team-b"]
 
 
+BY_REQUEST = {"name": "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "value": "false"}
+
+
+def test_containers_get_the_gpus_that_they_request() -> None:
+    """KAI names the GPUs of pods that share one in their environment."""
+    settings = GpuOperator.model_validate({"install": "helm"})
+    for is_kai in (False, True):
+        env = gpu_operator.values(GpuOperatorArgs(settings, SYSTEM, is_kai))["toolkit"]["env"]
+        assert (BY_REQUEST in env) is not is_kai
+
+
 def test_values_of_the_gpu_operator() -> None:
     settings = GpuOperator.model_validate({"install": "helm", "migStrategy": "mixed", "dcgmExporter": False})
 
-    assert gpu_operator.values(settings, SYSTEM) == {
+    assert gpu_operator.values(GpuOperatorArgs(settings, SYSTEM)) == {
         "driver": {"enabled": False},
         "hostPaths": {"driverInstallDir": "/home/kubernetes/bin/nvidia"},
         "toolkit": {
             "installDir": "/home/kubernetes/bin/nvidia",
-            "env": [{"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}],
+            "env": [{"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}, BY_REQUEST],
         },
         "cdi": {"enabled": True},
         "mig": {"strategy": "mixed"},
