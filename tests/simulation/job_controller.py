@@ -1,10 +1,11 @@
 """The Job controller by its protocol, for users' Jobs, those of JobSets and those that KubeRay creates, and
 the API server's rule for changes of a Job's template.
 
-It creates the pods of a Job that is not suspended, replaces them once they are gone, deletes those of a
-suspended Job, and reports that once it has done so. The seed chooses whether a suspension leaves the start
-time, as before Kubernetes 1.36. With `completions` one pod ends at a time, else all together. Left out:
-failures of single pods, indexes, deadlines.
+It creates the pods of a Job that is not suspended, replaces them once they are gone, or while they terminate
+with the podReplacementPolicy TerminatingOrFailed, deletes those of a suspended Job, and reports that once it
+has done so. The seed chooses whether a suspension leaves the start time, as before Kubernetes 1.36. With
+`completions` one pod ends at a time, else all together. Left out: failures of single pods, indexes,
+deadlines.
 Source: pkg/controller/job/job_controller.go, pkg/registry/batch/job/strategy.go.
 """
 
@@ -57,7 +58,8 @@ class JobController:
             if _is_users(job):
                 self._report(job, [], "True")
             return False
-        for _ in range(_pods_due(job) - len([p for p in pods if not _has_ended(p)])):
+        replaced = job["spec"].get("podReplacementPolicy") == "TerminatingOrFailed"
+        for _ in range(_pods_due(job) - len(active if replaced else [p for p in pods if not _has_ended(p)])):
             self._make_pod(job)
         if not _is_users(job):
             return False

@@ -2,7 +2,7 @@
 (RayServices: ray_services.py).
 
 It reads, waits a moment and writes, so that others may write in between; a status written on a stale
-version is refused and retried. Left out: services, retries, deadlines.
+version is refused and retried. Left out: services, deadlines.
 Source: ray-operator/controllers/ray/{rayjob,raycluster}_controller.go.
 """
 
@@ -49,6 +49,7 @@ class KubeRay(Operator):
             "Running": self._running,
             "Suspending": self._suspending,
             "Suspended": self._suspended,
+            "Retrying": self._retrying,
             "Complete": self._finished,
             "Failed": self._finished,
         }
@@ -123,7 +124,10 @@ class KubeRay(Operator):
         annotations = job["metadata"]["annotations"]
         if self._api.now_ms() >= job["status"]["started"] + float(annotations[RUN_SECONDS]) * 1000:
             self._complete(key_of(job))
-            outcome = annotations[OUTCOME]
+            outcome, failed = annotations[OUTCOME], job["status"].get("failed", 0) + 1
+            if outcome != "SUCCEEDED" and failed <= job["spec"].get("backoffLimit", 0):
+                self._tell_job(job, "Retrying", jobStatus=outcome, failed=failed)
+                return
             state = "Complete" if outcome == "SUCCEEDED" else "Failed"
             end = {"ended": self._api.now_ms(), "endTime": rfc3339(self._api.now_ms())}
             self._tell_job(job, state, jobStatus=outcome, message="Job finished", **end)
@@ -140,11 +144,18 @@ class KubeRay(Operator):
 
     async def _suspending(self, job: Body) -> None:
         """Reports Suspended as soon as the RayCluster is deleted; its pods exist a while longer."""
+        self._end_attempt(job, "Suspended")
+
+    async def _retrying(self, job: Body) -> None:
+        """Starts the next attempt as soon as the RayCluster is deleted."""
+        self._end_attempt(job, "")
+
+    def _end_attempt(self, job: Body, state: str) -> None:
         cluster = self._delete(kinds.RAY_CLUSTERS, _child_key(job))
         if self._delete(kinds.BATCH_JOBS, key_of(job)) or cluster:
             return
         reset = dict.fromkeys(("rayClusterName", "jobId", "startTime", "started", "jobStatus", "message"))
-        self._tell_job(job, "Suspended", **reset)
+        self._tell_job(job, state, **reset)
 
     async def _suspended(self, job: Body) -> None:
         if not job["spec"]["suspend"]:

@@ -279,6 +279,12 @@ class JobView(ABC, Generic[T]):
         return True
 
     @property
+    def retrying(self) -> bool:
+        """True if the operator replaces the pods of a failed attempt, and creates the next ones while the old
+        ones may still be terminating."""
+        return False
+
+    @property
     def pod_sets_without_gpus(self) -> frozenset[str]:
         """Pod sets whose pods start Ray without GPUs, unless something sets their number."""
         return frozenset()

@@ -62,6 +62,12 @@ class RayJobGang(RayView[RayJob]):
         return self.obj.status.job_deployment_status == "Running"
 
     @property
+    def retrying(self) -> bool:
+        """The state after a failure within the backoffLimit: KubeRay deletes the RayCluster, and creates the
+        next one, under another name, as soon as the object is gone (deleteClusterResources)."""
+        return self.obj.status.job_deployment_status == "Retrying"
+
+    @property
     def outcome(self) -> JobOutcome | None:
         """A finished job stays finished, even if an invalid edit then moves it to ValidationFailed."""
         status = self.obj.status

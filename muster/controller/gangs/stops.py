@@ -22,9 +22,16 @@ from muster.cluster.job_workload import has_left_queue, is_being_deleted
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.scaling import cap_operations, stored_sizes
 from muster.cluster.jobs.templates import Operation, place_operations
+from muster.cluster.pod_sets import by_pod_set
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.workload.events import on_job, on_workload
-from muster.controller.workload.suspension import cleans_redis_up, is_overdue, is_stopped, must_stop
+from muster.controller.workload.suspension import (
+    cleans_redis_up,
+    is_overdue,
+    is_stopped,
+    must_stop,
+    runs,
+)
 from muster.kube.kinds import BATCH_JOBS, PODS
 from muster.kube.writes import Delete, JsonPatch, Overwrite
 from muster.objects import workload_status
@@ -52,6 +59,35 @@ def stops(workload: Workload, cluster: ClusterState, now_ms: int) -> Iterator[Pl
     ended = job is not None and job.outcome is not None
     if overdue or ended or (job is not None and job.suspension_obstacle is not None):
         yield from stop_dependents(workload, cluster, _reason(workload, job), overdue=overdue)
+
+
+def pauses(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
+    """Suspends an admitted job whose operator creates pods while old ones terminate, as the quota is for one
+    set of them: between two attempts, and if pods are replaced again before the first ones have ended. It is
+    then started like a job that its user has suspended (job_writes.py). KubeRay reads spec.suspend before it
+    creates the RayCluster of the next attempt (rayjob_controller.go: updateStatusToSuspendingIfNeeded)."""
+    job = cluster.job_of(workload)
+    if job is None or not runs(workload, job):
+        return
+    if job.retrying and cluster.live_pods_of(workload):
+        yield suspend(job, "It starts again after the pods of its last attempt have ended")
+    elif _is_replaced_again(workload, cluster):
+        yield suspend(
+            job, "Its pods were replaced twice while they terminate: it starts again after their end"
+        )
+
+
+def _is_replaced_again(workload: Workload, cluster: ClusterState) -> bool:
+    """Returns whether a pod set has more than twice as many pods as admitted. The Job controller replaces a
+    pod as soon as its deletion begins (podReplacementPolicy)."""
+    admission, elastic = workload.status.admission, stored_sizes(workload)
+    live = cluster.live_pods_of(workload)
+    assigned = admission.pod_set_assignments if admission is not None else ()
+    counts = {a.name: a.count for a in assigned if a.count is not None and a.name not in elastic}
+    if len(live) <= 2 * min(counts.values(), default=0):
+        return False
+    pods = by_pod_set(live)
+    return any(len(pods.get(name, ())) > 2 * count for name, count in counts.items())
 
 
 def stop_dependents(

@@ -17,7 +17,7 @@ from muster.controller.gangs.finished_gangs import contention_of, stops_for_wait
 from muster.controller.gangs.job_writes import job_writes
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.gangs.recorded_usage import ends_unrecorded, record_ends
-from muster.controller.gangs.stops import stops, template_resets
+from muster.controller.gangs.stops import pauses, stops, template_resets
 from muster.controller.passes.budget_conditions import budget_conditions
 from muster.controller.passes.decider import PassDecision
 from muster.controller.passes.examination import examine
@@ -199,6 +199,7 @@ def _add_job_writes(
     # A gang that must stop is stopped even if other writes of its Workload fail.
     halts = [
         *stops(workload, cluster, now_ms),
+        *pauses(workload, cluster),
         *duplicate_pods.deletions(workload, cluster),
         *redis_cleanup.finalizer_removals(workload, cluster, now_ms),
     ]
