@@ -22,7 +22,7 @@ from muster.cluster.job_workload import has_left_queue, is_being_deleted
 from muster.cluster.jobs.job import Job
 from muster.cluster.jobs.scaling import cap_operations, stored_sizes
 from muster.cluster.jobs.templates import Operation, place_operations
-from muster.cluster.pod_sets import by_pod_set
+from muster.cluster.pod_sets import counts_by_pod_set
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.workload.events import on_job, on_workload
 from muster.controller.workload.suspension import (
@@ -37,7 +37,7 @@ from muster.kube.writes import Delete, JsonPatch, Overwrite
 from muster.objects import workload_status
 from muster.objects.core import Pod
 from muster.objects.kueue import Workload
-from muster.objects.meta import find_condition
+from muster.objects.meta import ObjectMeta, find_condition, millis
 from muster.objects.pods import read_template
 from muster.objects.ray import NODE_TYPE_LABEL, REDIS_CLEANUP_TYPE
 
@@ -72,22 +72,28 @@ def pauses(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
     if job.retrying and cluster.live_pods_of(workload):
         yield suspend(job, "It starts again after the pods of its last attempt have ended")
     elif _is_replaced_again(workload, cluster):
-        yield suspend(
-            job, "Its pods were replaced twice while they terminate: it starts again after their end"
-        )
+        yield suspend(job, "Its pods were replaced twice before they ended: it starts again after their end")
 
 
 def _is_replaced_again(workload: Workload, cluster: ClusterState) -> bool:
-    """Returns whether a pod set has more than twice as many pods as admitted. The Job controller replaces a
-    pod as soon as its deletion begins (podReplacementPolicy)."""
-    admission, elastic = workload.status.admission, stored_sizes(workload)
+    """Returns whether a pod set has more than twice as many pods as admitted, and replacements of terminating
+    pods terminate too; those of a gang that shrinks have none. The Job controller replaces a pod as soon as
+    its deletion begins (podReplacementPolicy)."""
     live = cluster.live_pods_of(workload)
-    assigned = admission.pod_set_assignments if admission is not None else ()
-    counts = {a.name: a.count for a in assigned if a.count is not None and a.name not in elastic}
-    if len(live) <= 2 * min(counts.values(), default=0):
+    terminating = [pod.metadata for pod in live if pod.metadata.deletion_timestamp]
+    first_ms = min((_deleted_ms(meta) for meta in terminating), default=0)
+    if not any(millis(meta.creation_timestamp) > first_ms for meta in terminating):
         return False
-    pods = by_pod_set(live)
-    return any(len(pods.get(name, ())) > 2 * count for name, count in counts.items())
+    admission, running = workload.status.admission, counts_by_pod_set(live)
+    elastic = stored_sizes(workload)  # their replacements wait for quota
+    assigned = admission.pod_set_assignments if admission is not None else ()
+    fixed = [a for a in assigned if a.count is not None and a.name not in elastic]
+    return any(running[a.name] > 2 * (a.count or 0) for a in fixed)
+
+
+def _deleted_ms(meta: ObjectMeta) -> int:
+    """Returns the time at which the deletion of a terminating pod began."""
+    return millis(meta.deletion_timestamp) - meta.deletion_grace_period_seconds * 1000
 
 
 def stop_dependents(

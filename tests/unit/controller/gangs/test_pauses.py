@@ -28,14 +28,26 @@ def workers(count: int, of_cluster: str = "first", **meta: Any) -> list[Body]:
     return pods
 
 
-LEAVING = {"deletionTimestamp": rfc3339(NOW_MS)}
-FIRST, SECOND, THIRD = workers(4, **LEAVING), workers(4, "second", **LEAVING), workers(4, "third")
+def replaced(of_cluster: str, created_s: int, count: int = 4) -> list[Body]:
+    """Returns terminating workers that were created this long ago, and deleted 5 s later with a grace period
+    of 300 s."""
+    return workers(
+        count,
+        of_cluster,
+        creationTimestamp=rfc3339(NOW_MS - created_s * 1000),
+        deletionTimestamp=rfc3339(NOW_MS - (created_s - 5 - 300) * 1000),
+        deletionGracePeriodSeconds=300,
+    )
+
+
+FIRST, SECOND, THIRD = replaced("first", 30), replaced("second", 20), workers(4, "third")
 CASES: dict[str, tuple[Body, list[Body], bool]] = {
     "it runs": (dev("Running", suspend=False), workers(4), False),
     "it retries, and its pods terminate": (dev("Retrying", suspend=False), FIRST, True),
     "it retries, and its pods have ended": (dev("Retrying", suspend=False), [], False),
     "it is suspended already": (dev("Retrying", suspend=True), FIRST, False),
-    "its pods were replaced once": (dev("Running", suspend=False), [*FIRST, *SECOND], False),
+    "its pods were replaced once": (dev("Running", suspend=False), [*FIRST, *THIRD], False),
+    "it shrank": (dev("Running", suspend=False), [*replaced("first", 30, count=16), *workers(4)], False),
     "its pods were replaced twice": (dev("Running", suspend=False), [*FIRST, *SECOND, *THIRD], True),
 }
 
