@@ -26,7 +26,7 @@ OTHER_WORDS = {
     "conditions and their values, phases, states of jobs and of admission checks": "BackOff BudgetUsed "
     "Complete Completed "
     "Available DeactivationTarget Evicted False Finished InitializingTimeout RayClusterSuspended "
-    "ReplicaFailure Running True",
+    "ReplicaFailure Retrying Running True",
     "values of fields": "Background ClusterIP DeleteNone In IdenticalPodTemplates Indexed InteractiveMode "
     "IdenticalWorkloadSchedulingRequirements Never NewCluster None Normal OnFailure Orphan Recreate "
     "RestartJobSetAndIgnoreMaxRestarts SidecarMode Warning",
