@@ -39,7 +39,8 @@ ENCODED = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 # Names of values that are credentials in any format, such as gcp:credentials and github:token.
 SECRET_NAME = re.compile(
     r"(token|secret|password|passwd|pwd|passphrase|credentials?|authorization|dockerconfigjson|"
-    r"(^|[-_.])pass|(api|access|private|secret|account|signing|encryption)[-_]?key|client-key-data)$",
+    r"(^|[-_.])pass|(^|:)auth|(api|app|access|private|secret|account|signing|encryption)[-_]?key|"
+    r"client-key-data)$",
     re.IGNORECASE,
 )
 # `config`, and keys that `pulumi stack init` writes: encrypted by the stack's key, or not secret.

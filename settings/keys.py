@@ -9,20 +9,10 @@ from settings.model.stack import NAMESPACE, PROJECT, Settings
 from settings.problems import Finding, did_you_mean
 
 OWN = [SPLIT, *(field.alias or name for name, field in Settings.model_fields.items())]
-# Packages of this program, and keys of its provider for Google Cloud (pulumi_gcp, Provider).
-PACKAGES = ("docker", "docker-build", "gcp", "kubernetes", "muster", "pulumi")
-PROVIDER_KEYS = tuple(
-    f"gcp:{key}"
-    for key in (
-        "accessToken",
-        "billingProject",
-        "credentials",
-        "impersonateServiceAccount",
-        "project",
-        "region",
-        "zone",
-    )
-)
+PACKAGES = ("docker", "docker-build", "gcp", "kubernetes", "muster", "pulumi")  # of this program
+PROVIDER_KEYS = ("gcp:project", "gcp:region", "gcp:zone")
+# Packages of whose providers the program declares its own, which read no configuration of a stack.
+WITH_OWN_PROVIDERS = ("gcp", "kubernetes")
 SIMILAR, ALIKE = 0.65, 0.8
 
 
@@ -63,6 +53,23 @@ def other_places(config: Mapping[str, object], place: GkePlace | None) -> Iterat
                 f"a place in {place.region}, the region of muster:cluster, where all of the stack's "
                 "resources are",
                 "remove it",
+            )
+
+
+def unread_keys(keys: Iterable[object]) -> Iterator[Finding]:
+    """Yields a finding for each key of a provider that the program declares itself: only Pulumi's default
+    providers read such keys, so an account or a cluster that they name would not be used (Pulumi,
+    "Explicit provider configuration"; pulumi/pulumi#12176)."""
+    for key in (str(key) for key in keys):
+        package = key.partition(":")[0]
+        if package in WITH_OWN_PROVIDERS and key not in PROVIDER_KEYS:
+            yield Finding(
+                (key,),
+                f"no value: the program declares its own provider of {package}, which does not read it",
+                "remove it; `muster:cluster.context` chooses an existing cluster"
+                if package == "kubernetes"
+                else "remove it; `gcloud auth application-default login` chooses the account, also with "
+                "--impersonate-service-account",
             )
 
 

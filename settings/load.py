@@ -26,7 +26,7 @@ from settings.credentials import (
     is_credential,
     plain_credentials,
 )
-from settings.keys import misspelt_keys, other_places, ours
+from settings.keys import misspelt_keys, other_places, ours, unread_keys
 from settings.model.split import SPLIT
 from settings.model.stack import SECTIONS, Settings
 from settings.problems import (
@@ -100,6 +100,8 @@ def parse(
     if unknown:
         raise SettingsError(output_problem(path, file) for path in unknown)
     problems = list(misspelt_keys(config))
+    misspelt = {finding.path[0] for finding in problems}
+    problems += unread_keys(key for key in config if key not in misspelt)
     if encrypted := list(encrypted_settings(own, secret)):
         raise SettingsError(_masked(finding, files.get(written(finding.path), file)) for finding in encrypted)
     try:
@@ -114,7 +116,10 @@ def parse(
     if problems:
         raw = {**config, **json.loads(text)}
         raise SettingsError(
-            _unexposed(located(finding, raw, files.get(str(finding.path[0]), file))) for finding in problems
+            _masked(finding, file)
+            if finding.path[0] in secret
+            else _unexposed(located(finding, raw, files.get(str(finding.path[0]), file)))
+            for finding in problems
         )
     return settings
 

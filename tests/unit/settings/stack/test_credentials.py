@@ -66,7 +66,7 @@ PLAIN: dict[str, tuple[str, object, str]] = {
     ),
 }
 ACCEPTED: dict[str, tuple[str, object]] = {
-    "an encrypted value": ("gcp:accessToken", ENCRYPTED),
+    "an encrypted value": ("github:token", ENCRYPTED),
     "an encrypted value below a key": ("acme:db", {"password": ENCRYPTED}),
     "a masked value of an offline preview": ("github:token", MASKED),
     "no value": ("github:token", ""),
@@ -105,7 +105,13 @@ def test_other_values_are_accepted(key: str, value: object) -> None:
 
 
 def test_a_value_that_the_engine_decrypted_is_accepted() -> None:
-    parse(put("gcp:accessToken", "abc"), FILE, secret=["gcp:accessToken"])
+    parse(put("github:token", "abc"), FILE, secret=["github:token"])
+
+
+def test_a_decrypted_value_that_no_provider_reads_is_refused_without_it() -> None:
+    with pytest.raises(SettingsError, match="declares its own provider of gcp") as refused:
+        parse(put("gcp:accessToken", "hunter2"), FILE, secret=["gcp:accessToken"])
+    assert "hunter2" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +166,7 @@ def test_environments_and_encrypted_values_do_not_keep_a_stack_from_being_read(t
         "secretsprovider": "gcpkms://projects/acme/key",
         "encryptedkey": "Q2lwaGVy",
         "environment": ["acme/prod"],
-        "config": put("gcp:accessToken", ENCRYPTED),
+        "config": put("github:token", ENCRYPTED),
     }
     file.write_text(yaml.safe_dump(content))
     assert load(file).project == content["config"]["gcp:project"]  # type: ignore[index]
