@@ -2,9 +2,9 @@
 
 import base64
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, model_validator
 from typing_extensions import Doc
 
 from settings.model.base import Model, matching, refuse
@@ -40,6 +40,22 @@ def _pattern(pattern: str) -> str:
             "write for example docker.io/rayproject/**",
         )
     return pattern
+
+
+# What the DER of a public key has of its kind: object identifiers of RFC 3279 and RFC 5480.
+RSA_KEY = bytes.fromhex("06092a864886f70d010101")
+CURVES = {
+    "ECDSA_P256_SHA256": bytes.fromhex("06082a8648ce3d030107"),
+    "ECDSA_P384_SHA384": bytes.fromhex("06052b81040022"),
+}
+
+
+def _kinds(pem: str) -> set[str]:
+    """Returns the kinds of key that this one is, of RSA and the curves; empty if it is none of them."""
+    match = PEM.fullmatch(pem)
+    der = base64.b64decode("".join(match["der"].split())) if match else b""
+    kinds = {algorithm for algorithm, curve in CURVES.items() if curve in der[:64]}
+    return {*kinds, "RSA"} if RSA_KEY in der[:64] else kinds
 
 
 ImagePattern = Annotated[str, AfterValidator(_pattern), Doc("pattern of images")]
@@ -91,5 +107,18 @@ class Signature(Model):
         "RSA_SIGN_PKCS1_4096_SHA512",
     ] = "ECDSA_P256_SHA256"
     """The key's algorithm, by Binary Authorization's name; the first is EC_SIGN_P256_SHA256 of Cloud KMS."""
+
     required: RequiredSignature | None = None
     """Makes Binary Authorization refuse other images in the cluster; nothing is refused if unset."""
+
+    @model_validator(mode="after")
+    def _algorithm_is_the_keys(self) -> Self:
+        kinds = _kinds(self.public_key)
+        kind = "RSA" if self.algorithm.startswith("RSA") else self.algorithm
+        if kinds and kind not in kinds:
+            refuse(
+                f"an algorithm of the public key, which is {' or '.join(sorted(kinds))}: with another, no "
+                "signature is valid (Binary Authorization)",
+                "write the key's algorithm, which `gcloud kms keys versions describe` prints",
+            )
+        return self

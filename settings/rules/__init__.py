@@ -32,9 +32,11 @@ _FIRST = (
     "heads",
     "quantities",
     "sharing",
+    "checks",
     "kai",
     "tenants",
     "bounds",
+    "created_objects",
     "anywhere",
 )
 

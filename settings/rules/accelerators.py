@@ -8,8 +8,8 @@ from settings.model.pools.machines import Machine
 from settings.model.pools.pool import Pool
 from settings.model.stack import Settings
 from settings.model.versions import GkeVersion
-from settings.problems import Finding, Path, did_you_mean
-from settings.rules.registry import rule
+from settings.problems import Doubt, Finding, Path, did_you_mean
+from settings.rules.registry import doubt, rule
 
 # RDMA: GKE API, GPUDirectConfig.gpuDirectStrategy (revision of October 2026).
 GPUDIRECT_MACHINES = {
@@ -163,3 +163,17 @@ def _cluster_serves_dranet(pool: Pool, cluster: Gke) -> Iterator[Finding]:
             f"true, for DRANET in pool {pool.name} (cluster-toolkit, gke-node-pool)",
             "remove `dataplaneV2`, or `dranet`",
         )
+
+
+@doubt("pools")
+def partitions_may_not_be_shared(settings: Settings) -> Iterator[Doubt]:
+    """MPS shares whole GPUs: NVIDIA's device plugin offers no devices of GPUs that are partitioned and shared
+    by MPS (NVIDIA/k8s-device-plugin, README: "With CUDA MPS")."""
+    for i, pool in enumerate(settings.pools):
+        if pool.gpu and pool.gpu.partition and pool.gpu.sharing and pool.gpu.sharing.strategy == "mps":
+            yield Doubt(
+                ("muster:pools", i, "gpu", "sharing", "strategy"),
+                "NVIDIA's device plugin does not support MPS on partitioned GPUs, whose nodes may offer no "
+                "devices; time-sharing is supported",
+                "NVIDIA/k8s-device-plugin, README",
+            )

@@ -1,12 +1,13 @@
 """Rules of backups (Backup for GKE API, v1: RetentionPolicy; discovery document of 2026)."""
 
+import difflib
 from collections.abc import Iterator
 from math import ceil
 
 from settings.model.foundation.cluster import Gke
 from settings.model.stack import Settings
-from settings.problems import Finding, Path
-from settings.rules.registry import rule
+from settings.problems import Doubt, Finding, Path
+from settings.rules.registry import doubt, rule
 
 PATH: Path = ("muster:cluster", "backup")
 MOST_BACKUPS = 360
@@ -41,3 +42,19 @@ def backups_are_kept_as_google_allows(settings: Settings) -> Iterator[Finding]:
             f"at most {most}, {MOST_BACKUPS} times rpoMinutes (Backup for GKE: RetentionPolicy)",
             "lower it, or raise `rpoMinutes`",
         )
+
+
+@doubt("cluster", "tenants")
+def namespaces_of_backups_may_be_misspelt(settings: Settings) -> Iterator[Doubt]:
+    """A namespace that is similar to a tenant's is probably misspelt: backups would have none of the tenant's
+    objects (Backup for GKE API: BackupConfig.selectedNamespaces)."""
+    backup = settings.cluster.backup if isinstance(settings.cluster, Gke) else None
+    names = [tenant.namespace for tenant in settings.tenants]
+    for i, name in enumerate(backup.namespaces if backup else ()):
+        similar = difflib.get_close_matches(name, names, n=1)
+        if name not in names and similar:
+            yield Doubt(
+                (*PATH, "namespaces", i),
+                f"no tenant has this namespace; did you mean {similar[0]}?",
+                "Backup for GKE: BackupConfig",
+            )

@@ -19,15 +19,6 @@ from settings.rules.tenants import tenants_of
 ASCENDING = ("min", "defaultRequest", "default", "max")
 VENDORS = ("nvidia.com/", "google.com/")
 PARTITIONED = "nvidia.com/mig-"
-# Objects that KubeRay creates before pods start, by their resource in a ResourceQuota: the least number.
-CREATED_BY_KUBERAY = {
-    "services": (1, "the Service of each head"),
-    "configmaps": (1, "the certificates of the API server, which Kubernetes puts into each namespace"),
-}
-CREATED_FOR_RAYJOBS = {
-    "rayclusters.ray.io": (1, "the RayCluster of each RayJob"),
-    "jobs.batch": (1, "the Job that submits each RayJob"),
-}
 
 
 @rule("tenants")
@@ -129,29 +120,6 @@ def quotas_let_all_pods_in(settings: Settings) -> Iterator[Finding]:
                 )
 
 
-@rule("tenants")
-def quotas_let_created_objects_in(settings: Settings) -> Iterator[Finding]:
-    """A ResourceQuota leaves room for the objects that KubeRay and the stack create in the namespace: without
-    them, Ray objects hold quota of their queue and never start (KubeRay, ray-operator/controllers/ray)."""
-    for path, tenant in tenants_of(settings):
-        created = dict(CREATED_BY_KUBERAY)
-        if tenant.ray_auth:
-            created["secrets"] = (1, "the tokens of Ray clusters")
-        if tenant.checkpoints or tenant.storage:
-            created["persistentvolumeclaims"] = (1, "claims of `checkpoints` and `storage`")
-        if amount(tenant.resource_quota.get("count/rayjobs.ray.io", "1")):
-            created |= CREATED_FOR_RAYJOBS
-        for resource, (least, objects) in created.items():
-            for key in (resource, f"count/{resource}"):
-                hard = tenant.resource_quota.get(key)
-                if hard is not None and amount(hard) < least:
-                    yield Finding(
-                        (*path, "resourceQuota", key),
-                        f"at least {least}, for {objects}: without them no Ray object starts (KubeRay)",
-                        "raise it, or remove it",
-                    )
-
-
 @doubt("pools", "queues", "tenants")
 def devices_may_be_refused(settings: Settings) -> Iterator[Doubt]:
     """A LimitRange lets in a container with one device of each flavor of the tenant's queues (Kubernetes,
@@ -171,22 +139,6 @@ def devices_may_be_refused(settings: Settings) -> Iterator[Doubt]:
                     "quota",
                     "Kubernetes, LimitRange",
                 )
-
-
-@doubt("tenants")
-def clusters_may_be_refused(settings: Settings) -> Iterator[Doubt]:
-    """A ResourceQuota that bounds RayClusters bounds RayJobs too: KubeRay creates a RayCluster for each
-    (KubeRay, rayjob_controller.go). `quotas_let_created_objects_in` refuses a bound of 0."""
-    for path, tenant in tenants_of(settings):
-        key, jobs = "count/rayclusters.ray.io", tenant.hard_limits["count/rayjobs.ray.io"]
-        hard = tenant.resource_quota.get(key)
-        if hard is not None and 0 < amount(hard) < amount(jobs):
-            yield Doubt(
-                (*path, "resourceQuota", key),
-                f"KubeRay creates a RayCluster for each RayJob, of which there may be {jobs}: if it is "
-                "refused, its job has quota of its queue and no pods; lower count/rayjobs.ray.io too",
-                "KubeRay, rayjob_controller.go",
-            )
 
 
 @doubt("tenants")

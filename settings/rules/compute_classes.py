@@ -14,6 +14,8 @@ from settings.rules.registry import rule
 
 FLEX_START_SECONDS = 7 * 24 * 3600  # the longest run time (GKE, flex-start)
 OLDEST = GkeVersion.parse("1.33.3-gke.1136000")
+# GKE, "About built-in ComputeClasses", October 2026.
+BUILT_IN = ("autopilot", "autopilot-spot")
 QUEUED = (
     "other provisioning: a ComputeClass has no queued nodes, which belong to one node pool and are created "
     "for one ProvisioningRequest, without a fallback (compute-class-api: Priority)"
@@ -138,6 +140,19 @@ def _unlike(pool: Pool, variant: Pool) -> str | None:
         return "the local SSDs"
     disk = pool.boot_disk.type
     return "the boot disk's type" if disk and has.boot_disks and disk not in has.boot_disks else None
+
+
+@rule("pools")
+def classes_have_names_of_their_own(settings: Settings) -> Iterator[Finding]:
+    """A ComputeClass has another name than those that GKE installs, which it restores (GKE, "About built-in
+    ComputeClasses")."""
+    for path, pool in _classes(settings):
+        if pool.name in BUILT_IN:
+            yield Finding(
+                (*path, "name"),
+                f"another name than {' and '.join(BUILT_IN)}, the ComputeClasses of GKE",
+                "rename it; `flavor` may stay",
+            )
 
 
 @rule("cluster", "pools", "admission")

@@ -11,6 +11,8 @@ from settings.rules.registry import rule
 SOURCE = "(GKE, Cloud DNS for GKE)"
 DEFAULT_DOMAIN = "cluster.local"
 PATH: Path = ("muster:cluster", "dns")
+# Zones whose names nodes and pods resolve at Google: the metadata server, APIs and registries.
+GOOGLES = ("google.internal", "googleapis.com", "gcr.io", "pkg.dev", "google.com")
 
 
 @rule("cluster")
@@ -53,6 +55,23 @@ def domains_are_unique_in_the_vpc(settings: Settings) -> Iterator[Finding]:
             f"no value with scope: vpc, whose `domain` can be read in the whole VPC {SOURCE}",
             "remove it, or write scope: cluster",
         )
+
+
+@rule("cluster")
+def domains_are_not_googles(settings: Settings) -> Iterator[Finding]:
+    """The cluster's domain hides no names that its nodes and pods resolve at Google (GKE, "Use Cloud DNS for
+    GKE"; Compute Engine, internal DNS)."""
+    dns = _dns(settings)
+    domains = {"domain": dns.domain, "additiveVpcDomain": dns.additive_vpc_domain} if dns else {}
+    for key, domain in domains.items():
+        for zone in GOOGLES:
+            if domain and (domain == zone or domain.endswith(f".{zone}") or zone.endswith(f".{domain}")):
+                yield Finding(
+                    (*PATH, key),
+                    f"a domain other than {zone}, whose names would no longer lead to Google {SOURCE}",
+                    "choose one, such as the cluster's name and .local",
+                )
+                break
 
 
 def _dns(settings: Settings) -> Dns | None:

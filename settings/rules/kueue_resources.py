@@ -1,12 +1,12 @@
-"""Rules of the resources that Kueue counts: transformations and exclusions (engine kueue)."""
+"""Rules of the resources that Kueue counts: transformations, exclusions and weights (engine kueue)."""
 
 from collections.abc import Iterator
 
 from settings.model.stack import Settings
-from settings.problems import Finding, did_you_mean
+from settings.problems import Doubt, Finding, did_you_mean
 from settings.rules.names import unique
 from settings.rules.queues import counted_resources
-from settings.rules.registry import rule
+from settings.rules.registry import doubt, rule
 
 
 @rule("kueue", "admission", "queues")
@@ -47,3 +47,59 @@ def transformations_are_counted(settings: Settings) -> Iterator[Finding]:
                     "a resource with quota in this file: without it, no gang with the input is admitted",
                     did_you_mean(output, sorted(counted)),
                 )
+
+
+@rule("kueue", "admission", "queues")
+def replaced_resources_have_no_quota(settings: Settings) -> Iterator[Finding]:
+    """A resource that is replaced is not counted, so it has no quota, unless another one is counted as it
+    (Kueue: resources.transformations, strategy Replace)."""
+    if settings.admission.engine != "kueue":
+        return
+    transformations, counted = settings.kueue.transformations, counted_resources(settings)
+    outputs = {output for transformation in transformations for output in transformation.outputs}
+    for i, transformation in enumerate(transformations):
+        name = transformation.input
+        if transformation.strategy == "Replace" and name in counted - outputs:
+            yield Finding(
+                ("muster:kueue", "transformations", i, "strategy"),
+                f"Retain, as queues have quota of {name}: with Replace nothing is counted against it (Kueue)",
+                f"write Retain, or remove the quotas of {name}",
+            )
+
+
+@rule("kueue", "admission", "queues")
+def weights_are_of_counted_resources(settings: Settings) -> Iterator[Finding]:
+    """Usage is of resources with quota, and one of them at least has a weight: of others there is none to
+    weigh (Kueue: AdmissionFairSharing.resourceWeights)."""
+    fair, counted = settings.kueue.admission_fair_sharing, counted_resources(settings)
+    if settings.admission.engine != "kueue" or fair is None:
+        return
+    path = ("muster:kueue", "admissionFairSharing", "resourceWeights")
+    for name in fair.resource_weights:
+        if name not in counted:
+            yield Finding(
+                (*path, name),
+                "a resource with quota in this file, whose usage is counted (Kueue)",
+                did_you_mean(name, sorted(counted)),
+            )
+    if not any(fair.resource_weights.get(name, 1) for name in counted):
+        yield Finding(
+            path,
+            "a weight above 0 of one resource at least: otherwise all usage is 0, and orders nothing",
+            "raise one, or remove `admissionFairSharing`",
+        )
+
+
+@doubt("kueue", "admission")
+def usage_may_be_forgotten(settings: Settings) -> Iterator[Doubt]:
+    """Past usage counts for longer than the time between two samples of it (Kueue: AdmissionFairSharing)."""
+    fair = settings.kueue.admission_fair_sharing
+    if settings.admission.engine != "kueue" or fair is None:
+        return
+    if 0 < fair.usage_half_life_seconds < fair.usage_sampling_seconds:
+        yield Doubt(
+            ("muster:kueue", "admissionFairSharing", "usageHalfLifeSeconds"),
+            f"usage is sampled every {fair.usage_sampling_seconds} seconds, and counts less than half at "
+            "the next sample: hardly more than the present usage orders workloads",
+            "Kueue: AdmissionFairSharing",
+        )

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from settings.model.stack import Settings
 from settings.model.tenants.tenant import Tenant
-from settings.problems import Finding, Path, did_you_mean
-from settings.rules.registry import rule
+from settings.problems import Doubt, Finding, Path, did_you_mean
+from settings.rules.registry import doubt, rule
 
 # Domains of labels that are set by Kubernetes, GKE, Kueue and this stack.
 OWNED = ("cloud.google.com", "gke.io", "k8s.io", "kubernetes.io", "muster.dev", "x-k8s.io")
@@ -99,6 +99,22 @@ def queues_admit_their_tenants(settings: Settings) -> Iterator[Finding]:
                 f"write {labels[key]}" if key in labels else did_you_mean(key, labels),
             )
             break
+
+
+@doubt("kueue", "admission", "tenants")
+def managed_namespaces_may_be_none(settings: Settings) -> Iterator[Doubt]:
+    """The selector of managed namespaces matches a tenant's: otherwise no Pod, Deployment or StatefulSet of
+    the stack's tenants is queued (Kueue: managedJobsNamespaceSelector)."""
+    selector = settings.kueue.managed_namespaces
+    if settings.admission.engine != "kueue" or not selector or not settings.tenants:
+        return
+    if not _matches_any(settings, selector):
+        yield Doubt(
+            ("muster:kueue", "managedNamespaces"),
+            "no tenant's namespace has these labels, so Kueue queues none of their Pods, Deployments and "
+            "StatefulSets; tenants' namespaces have muster.dev/tenant: true",
+            "Kueue: managedJobsNamespaceSelector",
+        )
 
 
 def _labels(tenant: Tenant) -> dict[str, str]:

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from settings.facts.tables import table
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.maintenance import INSTANT, LEAST_HOURS, ROLLING_DAYS, Exclusion
 from settings.model.stack import Settings
-from settings.problems import Finding, Path
+from settings.problems import Doubt, Finding, Path
 from settings.rules.names import unique
-from settings.rules.registry import rule
+from settings.rules.registry import doubt, rule
 
 MOST_EXCLUSIONS = 20
 MOST_FREEZES = 3
@@ -73,3 +74,18 @@ def _length(exclusion: Exclusion, path: Path) -> Iterator[Finding]:
             f"at most {LONGEST_FREEZE.days} days of no-upgrades; this exclusion has {length.days} {SOURCE}",
             "choose an earlier one, or another scope",
         )
+
+
+@doubt("cluster")
+def exclusions_may_be_over(settings: Settings) -> Iterator[Doubt]:
+    """An exclusion ends after the day of the newest facts in this package, and so after its deployment (GKE,
+    "Maintenance windows and exclusions")."""
+    maintenance = settings.cluster.maintenance if isinstance(settings.cluster, Gke) else None
+    written = table("channels").date
+    for i, exclusion in enumerate(maintenance.exclusions if maintenance else ()):
+        if exclusion.end and datetime.strptime(exclusion.end, INSTANT).date() < written:
+            yield Doubt(
+                ("muster:cluster", "maintenance", "exclusions", i, "end"),
+                f"the exclusion ended before {written}, so it excludes nothing; GKE may refuse it",
+                "GKE, Maintenance windows and exclusions",
+            )

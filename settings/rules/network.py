@@ -135,7 +135,19 @@ def shared_networks_are_prepared(settings: Settings) -> Iterator[Finding]:
     """A cluster in the network of another project names its subnet there by its path, and the ranges that
     GKE may not create (GKE, "Set up clusters with Shared VPC")."""
     cluster = settings.cluster
-    if not isinstance(cluster, Gke) or cluster.host_project in (None, settings.project):
+    if not isinstance(cluster, Gke):
+        return
+    subnets = SUBNETWORK.fullmatch(cluster.subnetwork or "")
+    if cluster.network and cluster.host_project is None and subnets and subnets["project"]:
+        if subnets["project"] != settings.project:
+            host = subnets["project"]
+            yield Finding(
+                ("muster:cluster", "network"),
+                f"a network of project {host}, as the subnet is (GKE, Shared VPC)",
+                f"write projects/{host}/global/networks/{cluster.network}",
+            )
+        return
+    if cluster.host_project in (None, settings.project):
         return
     host, subnet = cluster.host_project, SUBNETWORK.fullmatch(cluster.subnetwork or "")
     if subnet is None or subnet["project"] != host:

@@ -60,6 +60,20 @@ def hugepages_may_be_unavailable(settings: Settings) -> Iterator[Doubt]:
             )
 
 
+@rule("pools")
+def scopes_are_of_a_policy(settings: Settings) -> Iterator[Finding]:
+    """A scope of alignment is that of a policy, which is `none` if unset (Kubernetes, "Control Topology
+    Management Policies on a node")."""
+    for i, pool in enumerate(settings.pools):
+        kubelet = pool.kubelet
+        if kubelet and kubelet.topology_manager_scope and kubelet.topology_manager_policy in (None, "none"):
+            yield Finding(
+                ("muster:pools", i, "kubelet", "topologyManagerScope"),
+                "no value: without `topologyManagerPolicy` nothing is aligned (Kubernetes, topology manager)",
+                "remove it, or write topologyManagerPolicy: best-effort",
+            )
+
+
 @doubt("pools")
 def topology_is_not_aligned(settings: Settings) -> Iterator[Doubt]:
     """Without static managers of CPUs or memory, only devices are aligned to NUMA nodes (Kubernetes, "Control

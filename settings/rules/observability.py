@@ -20,6 +20,21 @@ def observability_is_google_clouds(settings: Settings) -> Iterator[Finding]:
         )
 
 
+@rule("project", "observability")
+def channels_are_of_the_project(settings: Settings) -> Iterator[Finding]:
+    """Alerts notify channels of their own project: those of another one are not found
+    (terraform-provider-google#25878)."""
+    notify = settings.observability.notify if settings.observability else None
+    for i, channel in enumerate(notify.channels if notify else ()):
+        project = channel.split("/")[1]
+        if project != settings.project and not project.isdecimal():
+            yield Finding(
+                ("muster:observability", "notify", "channels", i),
+                f"a channel of project {settings.project}, whose alerts notify it (Cloud Monitoring)",
+                "create the channel there",
+            )
+
+
 @rule("cluster", "pools", "controller", "observability")
 def metrics_are_collected(settings: Settings) -> Iterator[Finding]:
     """Alerts and dashboards require metrics that Google's managed Prometheus scrapes, and the logs of Ray's

@@ -1,6 +1,7 @@
 """Rules of the placement of a pool's nodes: zones, compact placement, and topology levels."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from settings.model.foundation.place import GkePlace, zones_of
 from settings.model.pools.pool import Pool
@@ -89,6 +90,15 @@ def _in_one_zone(pool: Pool, cluster: GkePlace, path: Path) -> Iterator[Finding]
 
 HOSTNAME = "kubernetes.io/hostname"
 LEVELS_MAX = 16
+# GKE's and Kubernetes' labels of domains, the largest domain first (GKE, topology-aware scheduling).
+NESTED = (
+    "topology.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+    "cloud.google.com/gce-topology-block",
+    "cloud.google.com/gce-topology-subblock",
+    "cloud.google.com/gce-topology-host",
+    HOSTNAME,
+)
 
 
 @rule("pools")
@@ -105,6 +115,21 @@ def levels_are_kueues(settings: Settings) -> Iterator[Finding]:
                 "another level: single nodes are below all other levels (Kueue, Topology)",
                 "put it at the end",
             )
+
+
+@rule("pools")
+def levels_are_nested(settings: Settings) -> Iterator[Finding]:
+    """Each level is a part of the one before it: a gang that asks for a level is placed in one domain of all
+    levels above (Kueue, Topology; GKE, "Optimize AI workload scheduling with Topology Aware Scheduling")."""
+    for i, pool in enumerate(settings.pools):
+        ranks = [(NESTED.index(level), j) for j, level in enumerate(pool.topology) if level in NESTED[:-1]]
+        for (above, _), (rank, j) in pairwise(ranks):
+            if rank < above:
+                yield Finding(
+                    ("muster:pools", i, "topology", j),
+                    f"a level inside {NESTED[above]}, which is above it: the largest first (Kueue, Topology)",
+                    f"put {NESTED[rank]} before {NESTED[above]}",
+                )
 
 
 @rule("cluster", "pools")

@@ -2,12 +2,14 @@
 
 import difflib
 from collections.abc import Iterator
+from ipaddress import IPv4Network
 
 from settings.model.foundation.cluster import Gke
 from settings.model.foundation.existing import Existing
 from settings.model.queues.admission import WEEK_SECONDS
 from settings.model.stack import Settings
 from settings.problems import Doubt
+from settings.rules.network import ranges
 from settings.rules.registry import doubt
 from settings.rules.tenants import tenants_of
 
@@ -147,3 +149,49 @@ def clients_may_be_misspelt(settings: Settings) -> Iterator[Doubt]:
                     f"did you mean {similar[0]}?",
                     "Kubernetes, NetworkPolicy: namespaceSelector",
                 )
+
+
+@doubt("tenants")
+def clients_may_be_the_tenants_own(settings: Settings) -> Iterator[Doubt]:
+    """Clients are other namespaces: pods of a namespace reach each other in any case (docs/security.md)."""
+    for path, tenant in tenants_of(settings):
+        if tenant.namespace in tenant.network.clients:
+            yield Doubt(
+                (*path, "network", "clients", tenant.network.clients.index(tenant.namespace)),
+                "the tenant's own namespace, whose pods reach each other without it",
+                "Kubernetes, NetworkPolicy",
+            )
+
+
+@doubt("network", "cluster", "tenants")
+def destinations_may_be_in_the_cluster(settings: Settings) -> Iterator[Doubt]:
+    """Destinations are outside of the cluster: GKE Dataplane V2 selects its pods, Services and nodes by their
+    identity, never by an address (Cilium, "IP/CIDR based")."""
+    if settings.network is None or not isinstance(settings.cluster, Gke) or not settings.cluster.dataplane_v2:
+        return
+    own = [(path[-1], cidr) for path, cidr in ranges(settings.network) if path[-1] != "gpuTraffic"]
+    for path, tenant in tenants_of(settings):
+        for i, destination in enumerate(tenant.network.destinations):
+            target = IPv4Network(destination.cidr)
+            inside = [name for name, cidr in own if target.subnet_of(cidr)]
+            if inside:
+                yield Doubt(
+                    (*path, "network", "destinations", i, "cidr"),
+                    f"in the cluster's own range `{inside[0]}`: Dataplane V2 matches no addresses of pods, "
+                    "Services and nodes, so it allows nothing; `clients` of the other tenant lets pods in",
+                    "Cilium, IP/CIDR based",
+                )
+
+
+@doubt("tenants")
+def namespaces_may_be_of_operators(settings: Settings) -> Iterator[Doubt]:
+    """Operators have namespaces that end in -system, such as istio-system: the stack would label one as a
+    team's, isolate it and bound its pods (Kubernetes, namespaces)."""
+    for path, tenant in tenants_of(settings):
+        if tenant.namespace.endswith("-system"):
+            yield Doubt(
+                (*path, "namespace"),
+                "namespaces of this form are usually an operator's, whose pods the tenant's policies would "
+                "refuse or isolate",
+                "Kubernetes, namespaces",
+            )

@@ -196,3 +196,34 @@ def network_keys_need_isolation(settings: Settings) -> Iterator[Finding]:
                     "no value: with isolated: false there is no NetworkPolicy, and all traffic is allowed",
                     f"remove `{key}`, or `isolated`",
                 )
+
+
+@rule("tenants")
+def identities_are_asked_for(settings: Settings) -> Iterator[Finding]:
+    """The identity of a tenant belongs to pods that name its ServiceAccount, and not to all others, which run
+    as `default` (CIS GKE 4.1.5)."""
+    for path, tenant in tenants_of(settings):
+        if tenant.identity and tenant.identity.service_account == "default":
+            yield Finding(
+                (*path, "identity", "serviceAccount"),
+                "another name: pods that name no ServiceAccount would have the identity (CIS GKE 4.1.5)",
+                "remove it, which means ray, and set serviceAccountName in the pods that need the identity",
+            )
+
+
+@rule("project", "pools", "tenants")
+def nodes_share_no_account_with_tenants(settings: Settings) -> Iterator[Finding]:
+    """The account of nodes is not that of a tenant, whose pods could act as the nodes (GKE, Workload Identity
+    Federation)."""
+    accounts = {
+        f"{tenant.identity.account}@{settings.project}.iam.gserviceaccount.com": tenant.namespace
+        for tenant in settings.tenants
+        if tenant.identity and tenant.identity.account
+    }
+    for i, pool in enumerate(settings.pools):
+        if namespace := accounts.get(pool.service_account or ""):
+            yield Finding(
+                ("muster:pools", i, "serviceAccount"),
+                f"an account that no pod has: pods of {namespace} act as this one",
+                "choose another one, or remove it: the stack then creates an account of the nodes",
+            )

@@ -1,9 +1,12 @@
 """Warnings about what nothing uses: queues, cohorts, accelerators, checks, and keys of pools."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from pydantic.alias_generators import to_camel
 
+from settings.model.foundation.cluster import Gke
+from settings.model.queues.admission import WEEK_SECONDS
 from settings.model.stack import Settings
 from settings.problems import Doubt
 from settings.rules.queues import holders
@@ -79,6 +82,70 @@ def a_minimum_run_time_may_be_unused(settings: Settings) -> Iterator[Doubt]:
             ("muster:controller", "rules", "minimumRunSeconds"),
             "no cluster queue has `preemption`, so no gang is preempted at any time",
             "Kueue: ClusterQueuePreemption",
+        )
+
+
+@doubt("admission", "controller")
+def aging_may_have_no_effect(settings: Settings) -> Iterator[Doubt]:
+    """Aging lifts a workload to the next priority: workloads of one priority are ordered by age without it
+    (docs/settings.md)."""
+    aging = settings.controller.rules.aging if settings.controller else None
+    values = sorted({*settings.admission.priorities.values()})
+    gap = min((above - below for below, above in pairwise(values)), default=None)
+    if aging is None or (gap is not None and aging.max >= gap):
+        return
+    yield Doubt(
+        ("muster:controller", "rules", "aging", "max"),
+        "muster:admission.priorities has fewer than two values, and workloads of one priority are ordered by "
+        "age in any case"
+        if gap is None
+        else f"all priorities are at least {gap} apart, so no older workload of a lower one ever comes first",
+        "docs/settings.md",
+    )
+
+
+@doubt("pools", "admission", "controller")
+def a_minimum_run_time_may_be_endless(settings: Settings) -> Iterator[Doubt]:
+    """A minimum run time is shorter than the life of queued and flex-start nodes: otherwise no gang on them
+    is ever preempted (GKE, flex-start: at most a week)."""
+    least = settings.controller.rules.minimum_run_seconds if settings.controller else None
+    queued = settings.admission.queued_provisioning.max_run_seconds or WEEK_SECONDS
+    lives = [
+        pool.max_run_seconds or (queued if pool.queued else WEEK_SECONDS if pool.scheduled else 0)
+        for pool in settings.pools
+        if pool.accelerators
+    ]
+    if least and lives and all(lives) and least >= max(lives):
+        yield Doubt(
+            ("muster:controller", "rules", "minimumRunSeconds"),
+            f"nodes with accelerators end after {max(lives)} seconds at the latest, so no gang on them is "
+            "preempted",
+            "GKE, flex-start",
+        )
+
+
+@doubt("pools", "gpu_operator")
+def a_gpu_operator_may_be_unused(settings: Settings) -> Iterator[Doubt]:
+    """The GPU Operator manages drivers of nodes with GPUs (NVIDIA, "NVIDIA GPU Operator with Google GKE")."""
+    if settings.gpu_operator.install == "helm" and not any(pool.gpu for pool in settings.pools):
+        yield Doubt(
+            ("muster:gpuOperator",),
+            "no pool has GPUs, so its pods have nothing to manage",
+            "NVIDIA, NVIDIA GPU Operator with Google GKE",
+        )
+
+
+@doubt("project", "cluster")
+def host_roles_may_be_unused(settings: Settings) -> Iterator[Doubt]:
+    """Roles in a host project are granted for the network of another project (GKE, "Set up clusters with
+    Shared VPC")."""
+    cluster = settings.cluster
+    own = isinstance(cluster, Gke) and cluster.host_project in (None, settings.project)
+    if own and "host_roles" in cluster.model_fields_set:
+        yield Doubt(
+            ("muster:cluster", "hostRoles"),
+            "`network` is of the stack's own project, in which GKE has its roles",
+            "GKE, Set up clusters with Shared VPC",
         )
 
 

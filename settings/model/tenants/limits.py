@@ -33,7 +33,8 @@ CORE = (
     "serviceaccounts",
     "services",
 )
-COUNTED = {"": CORE} | {
+# Kubernetes counts no events (pkg/quota/v1/install: DefaultIgnoredResources).
+COUNTED = {"": CORE, "events.k8s.io": ()} | {
     group: (*plurals, *(it.plural for it in SCHEDULES if it.group == group))
     for group, plurals in RESOURCES.items()
 }
