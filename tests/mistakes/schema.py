@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
 from settings.model.stack import Settings
-from settings.rules.registry import RULES
-from tests.mistakes.mutants import Place, config_of
+from tests.mistakes.mutants import STACKS, Place, config_of
+from tests.mistakes.mutants import places as places_of
+from tests.mistakes.reads import reads_of
 
 Schema = Mapping[str, Any]
 OF_TYPES: dict[str, tuple[Any, ...]] = {
@@ -105,23 +107,85 @@ def boundaries(stack: str) -> Iterator[Change]:
             yield Change(stack, ((place, value),))
 
 
-def pairs(stack: str, random: Random, count: int) -> Iterator[Change]:
-    """Yields this many changes of two fields in the sections that one rule reads."""
-    by_section: dict[str, list[tuple[Place, Schema]]] = {}
-    for place, schema in fields(SCHEMA, config_of(stack)):
-        if len(place) > 1:
-            by_section.setdefault(str(place[0]), []).append((place, schema))
-    names = {name: str(field.alias) for name, field in Settings.model_fields.items()}
-    reads = [[names[section] for section in sections] for sections in RULES.values() if sections]
-    pairs_count = 0
-    while pairs_count < count:
-        inside = [each for section in random.choice(reads) for each in by_section.get(section, ())]
-        if len(inside) < 2:
-            continue
-        (first, its), (second, other) = random.sample(inside, 2)
-        if first[: len(second)] == second or second[: len(first)] == first:
-            continue
-        choices = [list(values(its)), list(values(other))]
-        if all(choices):
-            pairs_count += 1
-            yield Change(stack, ((first, random.choice(choices[0])), (second, random.choice(choices[1]))))
+def pairs(stack: str, random: Random, each: int) -> Iterator[Change]:
+    """Yields changes of two fields that one check reads, this many for each check and stack."""
+    for places in reads_of(stack):
+        drawn = [(place, choices) for place in places if (choices := _choices(stack, place))]
+        for _ in range(each if len(drawn) > 1 else 0):
+            (first, its), (second, other) = random.sample(drawn, 2)
+            if first[: len(second)] == second or second[: len(first)] == first:
+                continue
+            yield Change(stack, ((first, random.choice(its)), (second, random.choice(other))))
+
+
+@cache
+def _choices(stack: str, place: Place) -> tuple[Any, ...]:
+    """Returns values that the field usually accepts alone: otherwise no rule would read them."""
+    schema = schema_at(stack, place)
+    if schema is None:
+        return ()
+    drawn = (*_of_type(schema), *_elsewhere(place[-1]))
+    return tuple({repr(value): value for value in drawn}.values())
+
+
+def _of_type(schema: Schema) -> Iterator[Any]:
+    for option in options(schema):
+        kind = option.get("type")
+        if kind in ("integer", "number"):
+            least, most = option.get("minimum", 0), option.get("maximum", 2**31 - 1)
+            yield from (least, min(least + 1, most), most)
+        elif kind == "boolean":
+            yield from (True, False)
+        elif kind == "array":
+            yield []
+        elif kind == "object":
+            yield {}
+        elif kind == "null":
+            yield None
+        yield from option.get("enum", ())
+        yield from (option["const"],) if "const" in option else ()
+
+
+@cache
+def _elsewhere(key: str | int) -> tuple[Any, ...]:
+    """Returns the values that keys of this name have in the shipped stacks."""
+    named = [
+        (stack, place) for stack in STACKS for place in places_of(config_of(stack)) if place[-1:] == (key,)
+    ]
+    return tuple(_at(config_of(stack), place) for stack, place in named if isinstance(key, str))
+
+
+def _at(value: Any, place: Place) -> Any:
+    for part in place:
+        value = value[part]
+    return value
+
+
+@cache
+def schema_at(stack: str, place: Place) -> Schema | None:
+    """Returns the schema of the field at this place of a shipped stack; None if the place is no field, such
+    as one of a kind of cluster that the stack does not have."""
+    schemas: list[Schema] = [SCHEMA]
+    here: Any = config_of(stack)
+    for part in place:
+        schemas = [
+            inner for schema in schemas for option in options(schema) for inner in _inside(option, part, here)
+        ]
+        if isinstance(part, int):
+            here = here[part] if isinstance(here, list) and part < len(here) else None
+        else:
+            here = here.get(part) if isinstance(here, Mapping) else None
+    return {"anyOf": schemas} if schemas else None
+
+
+def _inside(option: Schema, part: str | int, here: Any) -> Iterator[Schema]:
+    """Yields the schema of a key or of an entry of a value with this schema."""
+    kind = option.get("properties", {}).get("kind", {}).get("const")
+    if kind is not None and isinstance(here, Mapping) and here.get("kind") != kind:
+        return
+    if isinstance(part, int):
+        yield from (option["items"],) if "items" in option else ()
+    elif part in option.get("properties", {}):
+        yield option["properties"][part]
+    elif isinstance(names := option.get("additionalProperties"), Mapping):
+        yield names

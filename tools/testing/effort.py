@@ -13,6 +13,9 @@ MUTANTS = 1000 if THOROUGH else 80
 """Number of mutants of the shipped stack files, the same for each of the four."""
 MUTANTS_SEED = int(os.environ.get("MUTANTS_SEED") or 0)
 
+PAIRS_OF_A_CHECK = 10 if THOROUGH else 1
+"""Number of pairs of fields that are drawn for each rule and warning, from each of two stacks."""
+
 EXAMPLES_PERCENT = 100 if THOROUGH else 10
 """Percentage of a property's examples that are tried."""
 
