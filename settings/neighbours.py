@@ -77,6 +77,8 @@ def _resources(settings: Settings) -> Iterator[tuple[Path, str]]:
         location = settings.cluster.location
         yield ("muster:cluster", "name"), f"cluster {settings.cluster.name} in {location} {project}"
         yield from _ranges(settings.cluster, settings.project or "")
+        yield from _domains(settings, settings.cluster)
+    yield from _builds(settings)
     if settings.network:
         yield ("muster:network", "name"), f"network {settings.network.name} {project}"
     for kind, path, name in chosen_names(settings):
@@ -98,3 +100,33 @@ def _ranges(cluster: Gke, project: str) -> Iterator[tuple[Path, str]]:
     for key, name in ranges.items():
         if name:
             yield ("muster:cluster", *key), f"range {name} {subnet}"
+
+
+def _domains(settings: Settings, cluster: Gke) -> Iterator[tuple[Path, str]]:
+    """Yields the domains of a cluster that its whole VPC reads."""
+    dns = cluster.dns
+    if dns is None or dns.provider != "cloud-dns":
+        return
+    vpc = settings.network.name if settings.network else (cluster.network or "default").rpartition("/")[2]
+    owner = cluster.host_project or settings.project
+    domains = {
+        "domain": dns.domain if dns.scope == "vpc" else None,
+        "additiveVpcDomain": dns.additive_vpc_domain,
+    }
+    for key, domain in domains.items():
+        if domain:
+            yield ("muster:cluster", "dns", key), f"domain {domain} of network {vpc} of project {owner}"
+
+
+def _builds(settings: Settings) -> Iterator[tuple[Path, str]]:
+    """Yields the registry of the controller's image, and the project's policy of images that a stack owns."""
+    build = settings.controller.build if settings.controller else None
+    if build is None or settings.place is None:
+        return
+    path: Path = ("muster:controller", "build")
+    if build.repository:
+        place = f"in {settings.place.region} of project {settings.project}"
+        yield (*path, "repository"), f"repository {build.repository} {place}"
+    if build.signature and build.signature.required:
+        policy = f"the Binary Authorization policy of project {settings.project}"
+        yield (*path, "signature", "required"), policy

@@ -60,6 +60,7 @@ def whole(config: Mapping[str, object], file: FilePath, read: Read) -> Whole:
             if ours(key):
                 merged[key], files[key] = theirs[key], str(beside)
     problems += _of_kai(merged, split, files.get(ADMISSION, str(file)))
+    problems += _deployer_of_pods(merged, config, split, str(file))
     if problems:
         raise SettingsError(problems)
     return Whole(merged, files, split)
@@ -101,6 +102,35 @@ def _of_kai(config: Mapping[str, object], split: Split, file: str) -> Iterator[P
         expected = "muster or kueue: the policies of engine kai name the tenants' queues and rewrite objects"
         finding = Finding((ADMISSION, "engine"), expected, "let one stack deploy the cluster and the tenants")
         yield located(finding, config, file)
+
+
+def _deployer_of_pods(
+    merged: Mapping[str, object], config: Mapping[str, object], split: Split, file: str
+) -> Iterator[Problem]:
+    """Yields a problem for a deployer that pods can act as: they would have its rights in all namespaces."""
+    project = merged.get(PROJECT)
+    accounts = {
+        f"{account}@{project}.iam.gserviceaccount.com"
+        for account in _texts(merged, "muster:tenants", "account")
+    }
+    accounts.update(_texts(merged, "muster:pools", "serviceAccount"))
+    if split.tenants_deployer in accounts:
+        expected = "an account of no tenant and no node: pods that act as it could deploy all tenants"
+        finding = Finding((SPLIT, "tenantsDeployer"), expected, "create an account that only deploys")
+        yield located(finding, config, file)
+
+
+def _texts(config: Mapping[str, object], section: str, key: str) -> Iterator[str]:
+    """Yields the texts with this key in a section, which may be invalid."""
+    below: list[object] = [config.get(section)]
+    while below:
+        value = below.pop()
+        if isinstance(value, Mapping):
+            below += [inner for name, inner in value.items() if name != key]
+            if isinstance(text := value.get(key), str):
+                yield text
+        elif isinstance(value, list):
+            below += value
 
 
 def _misplaced(config: Mapping[str, object], split: Split, stack: str, file: str) -> Iterator[Problem]:

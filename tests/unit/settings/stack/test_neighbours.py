@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from settings.neighbours import shared_names
+from tests.unit.components.signing_keys import KEY, PEM
 from tests.unit.settings.builders import EXISTING, GOOD, put
 
 STACKS = sorted((Path(__file__).parents[4] / "stacks").glob("Pulumi.*.yaml"))
@@ -28,6 +29,17 @@ def with_tenant(**keys: Any) -> dict[str, Any]:
     return {"muster:tenants": [{**GOOD["muster:tenants"][0], **keys}]}
 
 
+def with_domain(scope: str, domain: str, **more: Any) -> dict[str, Any]:
+    """Returns the cluster section with Cloud DNS."""
+    dns = {"provider": "cloud-dns", "scope": scope, "domain": domain}
+    return {"muster:cluster": {**CLUSTER, "dns": dns, **more}}
+
+
+def building(**build: Any) -> dict[str, Any]:
+    return {"muster:controller": {"build": build}}
+
+
+SIGNED = {"key": KEY, "publicKey": PEM, "required": {}}
 BUCKET = with_tenant(checkpoints={"bucket": "acme-checkpoints"}, identity={})
 ACCOUNT = with_tenant(identity={"account": "team-a-ray"})
 HOST = with_tenant(
@@ -88,6 +100,33 @@ SHARED: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, str, str]]] =
             "range ray-pods of subnet ray in us-west1 of project acme-network",
         ),
     ),
+    "a registry": (
+        {**GOOD, **building(repository="muster")},
+        {**OTHER, **building(repository="muster")},
+        (
+            "muster:controller.build.repository",
+            '"muster"',
+            "repository muster in us-west1 of project acme-ml",
+        ),
+    ),
+    "a policy of images": (
+        {**GOOD, **building(signature=SIGNED)},
+        {**OTHER, **building(signature=SIGNED)},
+        (
+            "muster:controller.build.signature.required",
+            "{}",
+            "the Binary Authorization policy of project acme-ml",
+        ),
+    ),
+    "a domain of a VPC": (
+        {**GOOD, **with_domain("vpc", "ml.local")},
+        {**OTHER, **with_domain("vpc", "ml.local", name="other")},
+        (
+            "muster:cluster.dns.domain",
+            '"ml.local"',
+            "domain ml.local of network default of project acme-ml",
+        ),
+    ),
     "a cluster, beside an invalid section of the other file": (
         GOOD,
         {**GOOD, "muster:pools": []},
@@ -125,6 +164,14 @@ APART: dict[str, tuple[Any, Any]] = {
         {**OTHER, **with_ranges(SUBNET + "-2", "pods", "services", name="other")},
     ),
     "a cluster made elsewhere": ({**GOOD, "muster:cluster": {**EXISTING, "name": "ray"}}, GOOD),
+    "a registry in another region": (
+        {**GOOD, **building(repository="muster")},
+        {**put("muster:cluster", "location", "us-east1-b"), **building(repository="muster")},
+    ),
+    "a domain in the cluster": (
+        {**GOOD, **with_domain("cluster", "ml.local")},
+        {**OTHER, **with_domain("cluster", "ml.local", name="other")},
+    ),
     "an invalid cluster": (GOOD, put("muster:cluster", "channel", "slow")),
     "no stack file": (GOOD, ["config"]),
 }

@@ -56,6 +56,16 @@ def edited(stack: str, key: str, value: Any) -> Files:
     return files
 
 
+def edited_deployer(account: str, section: str, index: int, key: str, value: Any) -> Files:
+    """Returns files with this account as deployer, and a key in a section's entry."""
+    files = split_files(THREE, tenantsDeployer=f"{account}@acme-ml.iam.gserviceaccount.com")
+    owner = next(config for config in files.values() if section in config)
+    owner[section] = [
+        {**entry, key: value} if i == index else entry for i, entry in enumerate(owner[section])
+    ]
+    return files
+
+
 def without(stack: str) -> Files:
     return {name: config for name, config in split_files(THREE).items() if name != stack}
 
@@ -106,6 +116,20 @@ REFUSED: dict[str, tuple[Files, str, str, str]] = {
         "base",
         f"{SPLIT}.nodes",
         "a known key",
+    ),
+    "a deployer that a tenant's pods act as": (
+        edited_deployer("team-a-pods", "muster:tenants", 0, "identity", {"account": "team-a-pods"}),
+        "base",
+        f"{SPLIT}.tenantsDeployer",
+        "an account of no tenant and no node",
+    ),
+    "a deployer of nodes": (
+        edited_deployer(
+            "ray-nodes", "muster:pools", 0, "serviceAccount", "ray-nodes@acme-ml.iam.gserviceaccount.com"
+        ),
+        "base",
+        f"{SPLIT}.tenantsDeployer",
+        "an account of no tenant and no node",
     ),
     "a stack by its path": (
         edited("base", SPLIT, {**THREE, "cluster": "acme/muster/ops"}),
