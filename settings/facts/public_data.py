@@ -4,7 +4,7 @@ import csv
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from muster.files.errors import FileError
@@ -14,17 +14,32 @@ CATALOG_COLUMNS = ("InstanceType", "vCPUs", "MemoryGiB", "AvailabilityZone")
 
 
 @dataclass(frozen=True)
+class Parts:
+    """What is part of a machine type: GPUs by GKE's name, empty if it has none, local SSDs, and Arm CPUs."""
+
+    gpu_type: str = ""
+    gpu_count: int = 0
+    local_ssds: int = 0
+    arm: bool = False
+
+
+@dataclass(frozen=True)
 class Machines:
-    """Machine types by name: `sizes` as the table `machines` has them, and the `zones` that have them."""
+    """Machine types by name: `sizes` as the table `machines` has them, and the `zones` that have them.
+
+    parts: empty if the data does not have them, as in SkyPilot's catalog.
+    """
 
     sizes: Mapping[str, Mapping[str, int]]
     zones: Mapping[str, frozenset[str]]
+    parts: Mapping[str, Parts] = field(default_factory=dict)
 
 
 def read_machines(text: str, source: str) -> Machines:
     """Returns the machine types of JSON (`gcloud compute machine-types list --format=json`) or of CSV
     (SkyPilot's gcp/vms.csv). Raises FileError for another format."""
-    rows = _of_compute(text, source) if text.lstrip().startswith("[") else _of_catalog(text, source)
+    of_compute = text.lstrip().startswith("[")
+    rows = _of_compute(text, source) if of_compute else _of_catalog(text, source)
     sizes: dict[str, Mapping[str, int]] = {}
     zones: defaultdict[str, set[str]] = defaultdict(set)
     for name, vcpus, memory_gib, zone in rows:
@@ -32,7 +47,23 @@ def read_machines(text: str, source: str) -> Machines:
         zones[name].add(zone)
     if not sizes:
         raise FileError(f"{source}: expected machine types, but there are none")
-    return Machines(sizes, {name: frozenset(has) for name, has in zones.items()})
+    parts = _parts(json.loads(text)) if of_compute else {}
+    return Machines(sizes, {name: frozenset(has) for name, has in zones.items()}, parts)
+
+
+def _parts(items: Iterable[Mapping[str, Any]]) -> dict[str, Parts]:
+    """Returns the parts of machine types (Compute Engine API: MachineType.accelerators, bundledLocalSsds,
+    architecture)."""
+    parts: dict[str, Parts] = {}
+    for item in items:
+        gpus = [a for a in item.get("accelerators", ()) if a["guestAcceleratorType"].startswith("nvidia-")]
+        parts[item["name"]] = Parts(
+            gpus[0]["guestAcceleratorType"] if gpus else "",
+            sum(gpu["guestAcceleratorCount"] for gpu in gpus),
+            item.get("bundledLocalSsds", {}).get("partitionCount", 0),
+            item.get("architecture") == "ARM64",
+        )
+    return parts
 
 
 Row = tuple[str, float, float, str]

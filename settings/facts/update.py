@@ -1,14 +1,15 @@
 """Compares the tables of facts with public data of Google Cloud, and updates them; without data, lists them.
 
 Machine types and their zones come from `gcloud compute machine-types list --format=json`, or from SkyPilot's
-catalog of Google Cloud (github.com/skypilot-org/skypilot-catalog, gcp/vms.csv).
+catalog of Google Cloud (github.com/skypilot-org/skypilot-catalog, gcp/vms.csv). That of gcloud also has GPUs,
+local SSDs and the architecture; tables of these are compared, and edited by hand.
 """
 
 import argparse
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
@@ -34,6 +35,8 @@ class Difference:
     there: Any
 
     def __str__(self) -> str:
+        if isinstance(self.there, str):
+            return f"{self.table}  {self.key}: {self.there}, here {self.here}"
         if isinstance(self.there, list):
             more = [zone for zone in self.there if zone not in self.here]
             return f"{self.table}  {self.key}: also in {', '.join(more)}"
@@ -62,7 +65,33 @@ def differences(machines: Machines) -> list[Difference]:
         for key, has in there.items()
         if has != set(zones.facts[key])
     ]
+    changed += _of_parts(machines)
     return sorted(changed, key=lambda difference: (difference.table, difference.key))
+
+
+def _of_parts(machines: Machines) -> Iterator[Difference]:
+    """Yields differences of the tables of GPUs, local SSDs and series with Arm CPUs, for listed machine
+    types."""
+    gpus = {
+        name: (gpu, count)
+        for gpu, counts in table("accelerators").facts.items()
+        for name, count in counts.items()
+    }
+    arm = table("arm").facts["series"]
+    for name in machines.parts.keys() & table("machines").facts.keys():
+        parts = machines.parts[name]
+        here, there = gpus.get(name, ("", 0)), (parts.gpu_type, parts.gpu_count)
+        if here != there and not (here[0].startswith("tpu") and not parts.gpu_count):
+            yield Difference("accelerators", name, _counted(*here), _counted(*there))
+        fixed = (table("local_ssds").of(name) or {}).get("fixed", 0)
+        if fixed != parts.local_ssds:
+            yield Difference("local_ssds", name, fixed, f"{parts.local_ssds} that are part of it")
+        if (name.partition("-")[0] in arm) != parts.arm:
+            yield Difference("arm", name, "the other", "Arm CPUs" if parts.arm else "x86 CPUs")
+
+
+def _counted(gpu: str, count: int) -> str:
+    return f"{count} {gpu}" if count else "no GPU"
 
 
 def updated(text: str, changed: Iterable[Difference], source: str, day: date) -> str:
@@ -113,7 +142,10 @@ def compare(file: Path, source: str | None, today: date) -> int:
         own = [difference for difference in changed if difference.table == name]
         write_text(target, updated(target.read_text(), own, source, today))
         print(f"wrote {target.name}: {len(own)} facts of {today}")
-    return SAME
+    by_hand = sorted({difference.table for difference in changed} - {"machines", "zones"})
+    if by_hand:
+        print(f"edit by hand: {', '.join(f'{name}.toml' for name in by_hand)}")
+    return DIFFERENT if by_hand else SAME
 
 
 def main(arguments: Sequence[str]) -> int:

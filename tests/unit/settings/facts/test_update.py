@@ -25,10 +25,22 @@ def machine_type(
     return {"name": name, "guestCpus": vcpus, "memoryMb": memory_mib, "zone": zone, **more}
 
 
+G2 = "g2-standard-4"
+
+
+def gpus(name: str, count: int) -> dict[str, Any]:
+    return {"accelerators": [{"guestAcceleratorType": name, "guestAcceleratorCount": count}]}
+
+
+def ssds(count: int) -> dict[str, Any]:
+    return {"bundledLocalSsds": {"partitionCount": count, "defaultInterface": "NVME"}}
+
+
 def compute(*entries: dict[str, Any]) -> Machines:
     return read_machines(json.dumps(entries), "machines.json")
 
 
+L4 = gpus("nvidia-l4", 1)
 CATALOG = """\
 InstanceType,vCPUs,MemoryGiB,AcceleratorName,AcceleratorCount,GpuInfo,Region,AvailabilityZone,Price,SpotPrice
 n2-standard-4,4.0,16.0,,,,us-west1,us-west1-b,0.19,0.05
@@ -62,13 +74,20 @@ def test_catalog_has_machine_types_without_attached_gpus() -> None:
 
 DIFFERENCES: dict[str, tuple[dict[str, Any], list[tuple[str, str]]]] = {
     "same": (machine_type("n2-standard-4", 4, 16384), []),
-    "a URL as zone": (machine_type("g2-standard-4", 4, 16384, "https://a.example/zones/us-west1-a"), []),
+    "a URL as zone": (machine_type(G2, 4, 16384, "https://a.example/zones/us-west1-a", **L4), []),
     "other size": (machine_type("n2-standard-4", 4, 17408), [("machines", "n2-standard-4")]),
     "new in a family": (machine_type("n2-standard-160", 160, 655360), [("machines", "n2-standard-160")]),
     "shared core": (machine_type("e2-micro", 2, 1024, isSharedCpu=True), []),
     "deprecated": (machine_type("n2-standard-4", 4, 1, deprecated={"state": "DEPRECATED"}), []),
     "family that the table leaves out": (machine_type("f1-micro", 1, 614), []),
-    "new zone": (machine_type("g2-standard-4", 4, 16384, "us-south9-a"), [("zones", "g2")]),
+    "new zone": (machine_type(G2, 4, 16384, "us-south9-a", **L4), [("zones", "g2")]),
+    "another GPU": (machine_type("g2-standard-4", 4, 16384, **gpus("nvidia-l5", 1)), [("accelerators", G2)]),
+    "more GPUs": (machine_type("g2-standard-4", 4, 16384, **gpus("nvidia-l4", 2)), [("accelerators", G2)]),
+    "other SSDs": (
+        machine_type("a3-highgpu-1g", 26, 239616, "us-central1-a", **gpus("nvidia-h100-80gb", 1), **ssds(4)),
+        [("local_ssds", "a3-highgpu-1g")],
+    ),
+    "other CPUs": (machine_type("n2-standard-4", 4, 16384, architecture="ARM64"), [("arm", "n2-standard-4")]),
 }
 
 
@@ -105,12 +124,13 @@ def test_update_adds_and_replaces_facts() -> None:
 
 def test_command_prints_differences_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "machines.json"
-    file.write_text(json.dumps([machine_type("g2-standard-4", 5, 16384, "us-south9-a")]))
+    file.write_text(json.dumps([machine_type(G2, 5, 16384, "us-south9-a", **gpus("nvidia-l4", 2))]))
     assert update.main([str(file)]) == 1
     assert capsys.readouterr().out.splitlines() == [
+        "accelerators  g2-standard-4: 2 nvidia-l4, here 1 nvidia-l4",
         "machines  g2-standard-4: 5 vCPUs and 16 GiB, here 4 vCPUs and 16 GiB",
         "zones  g2: also in us-south9-a",
-        "2 differences",
+        "3 differences",
     ]
 
 
@@ -123,6 +143,18 @@ def test_command_writes_both_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert update.main([str(file), "--write", SOURCE, "--date", "2027-01-31"]) == 0
     for name in ("machines", "zones"):
         assert tomllib.loads((tmp_path / f"{name}.toml").read_text())["date"] == DAY
+
+
+def test_command_names_the_tables_to_edit_by_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("machines", "zones"):
+        (tmp_path / f"{name}.toml").write_text((FOLDER / f"{name}.toml").read_text())
+    monkeypatch.setattr(update, "FOLDER", tmp_path)
+    file = tmp_path / "machines.json"
+    file.write_text(json.dumps([machine_type(G2, 4, 16384, **gpus("nvidia-l5", 1))]))
+    assert update.main([str(file), "--write", SOURCE, "--date", "2027-01-31"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "edit by hand: accelerators.toml"
 
 
 def test_command_without_data_shows_ages(capsys: pytest.CaptureFixture[str]) -> None:
