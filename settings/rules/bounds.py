@@ -199,3 +199,16 @@ def storage_has_one_bound(settings: Settings) -> Iterator[Finding]:
                 "no value: `storage` is the bound, and lets the team create claims",
                 "remove one of them",
             )
+
+
+@rule("tenants")
+def storage_holds_claims(settings: Settings) -> Iterator[Finding]:
+    """A tenant with `storage` may claim some: without the key, administrators create its claims (Kubernetes,
+    storage resource quota)."""
+    for path, tenant in tenants_of(settings):
+        if tenant.storage is not None and not amount(tenant.storage):
+            yield Finding(
+                (*path, "storage"),
+                "more than 0: nothing could be claimed, also no ephemeral volume",
+                "raise it, or remove it: an administrator then creates the team's claims",
+            )

@@ -163,21 +163,6 @@ def preemption_may_have_no_effect(settings: Settings) -> Iterator[Doubt]:
             )
 
 
-@doubt("admission", "queues")
-def priorities_may_be_equal(settings: Settings) -> Iterator[Doubt]:
-    """Two names for one value do not order jobs (Kueue: WorkloadPriorityClass)."""
-    priorities = settings.admission.priorities
-    by_value: dict[int, str] = {}
-    for name, value in priorities.items():
-        other = by_value.setdefault(value, name)
-        if other != name and len({*priorities.values()}) > 1:
-            yield Doubt(
-                ("muster:admission", "priorities", name),
-                f"{other} has the same value: it orders no jobs of the two, and none preempts another",
-                "Kueue: WorkloadPriorityClass",
-            )
-
-
 @doubt("pools", "admission")
 def nodes_may_end_before_their_requests(settings: Settings) -> Iterator[Doubt]:
     """Nodes of a queued pool with a shorter `maxRunSeconds` than its requests stop before the time that gangs

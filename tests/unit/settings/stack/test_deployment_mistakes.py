@@ -224,6 +224,7 @@ REFUSED: dict[str, tuple[Config, str]] = {
         section("muster:cluster", dns={"provider": "cloud-dns", "domain": "internal"}),
         "a domain other than google.internal",
     ),
+    "storage of nothing": (tenant(storage="0"), "more than 0: nothing could be claimed"),
     "a key of an application": (put("datadog:appKey", "0123456789abcdef"), "no credential in plain text"),
     "a user and a password": (put("grafana:auth", "admin:admin"), "no credential in plain text"),
 }
@@ -275,6 +276,10 @@ WARNED: dict[str, tuple[Config, str]] = {
     "a namespace of an operator": (
         tenant(namespace="istio-system"),
         "namespaces of this form are usually an operator's",
+    ),
+    "priorities below jobs without a class": (
+        section("muster:admission", priorities={"prod": -1, "dev": -100}),
+        "jobs without a priority class have priority 0",
     ),
     "usage that is forgotten": (fair(usageHalfLifeSeconds=10), "counts less than half at the next sample"),
     "managed namespaces without a tenant": (
