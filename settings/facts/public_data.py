@@ -15,7 +15,7 @@ CATALOG_COLUMNS = ("InstanceType", "vCPUs", "MemoryGiB", "AvailabilityZone")
 
 @dataclass(frozen=True)
 class Parts:
-    """What is part of a machine type: GPUs by GKE's name, empty if it has none, local SSDs, and Arm CPUs."""
+    """Parts of a machine type: GPUs by GKE's name, empty if it has none, local SSDs, and Arm CPUs."""
 
     gpu_type: str = ""
     gpu_count: int = 0
