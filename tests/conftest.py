@@ -8,6 +8,7 @@ import hypothesis
 import pytest
 
 from tools.testing.effort import EXAMPLES_PERCENT
+from tools.testing.layers import QUICK
 
 # Properties scale their number of examples by the profile's (tests/unit/admission/strategies.py).
 # No example has a time limit: a busy machine is no failure.
@@ -16,6 +17,7 @@ hypothesis.settings.register_profile("test", max_examples=EXAMPLES_PERCENT, dead
 hypothesis.settings.register_profile("alone", deadline=None)
 hypothesis.settings.load_profile("alone")
 
+LEFT_OUT = pytest.mark.skip(reason="thorough: runs in continuous integration, or if its layer is named")
 # Collection imports the SDKs, whose million objects stay: going through them again and again for garbage
 # would take more than half of its time, and later a third of that of the tests of components.
 gc.disable()
@@ -30,8 +32,12 @@ def no_environment_of_the_user() -> None:
             del os.environ[name]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(QUICK, action="store_true", help="skip tests with the mark `thorough`")
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks each test with the folder of tests/ that it is in, so that `pytest -m unit` selects a layer.
 
     The mark `shared` selects tests that share a cluster, for one process (tools/testing/layers.py).
@@ -44,6 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # In stacks, the tests of a file share previews and charts too.
         if uses_cluster(item) or (layer == "stacks" and item.path in sharing):
             item.add_marker("shared")
+        if config.getoption(QUICK) and item.get_closest_marker("thorough"):
+            item.add_marker(LEFT_OUT)
 
 
 def pytest_collection_finish() -> None:

@@ -58,7 +58,7 @@ INTERACTIONS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_thousand_queues(browser: Browser) -> None:
     with served_cluster(large()) as live:
         with opened_live(browser, live):

@@ -16,7 +16,7 @@ LOAD_MS_TARGET, ZOOM_MS_TARGET = 2_000, 50
 BYTES_MAX = 2_000_000
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_hundred_thousand_jobs(browser: Browser, tmp_path: Path) -> None:
     write_page(sides(100_000), tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_size <= BYTES_MAX

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from tools.compiled_core import has_compiler, site
-from tools.testing.effort import HISTORIES
+from tools.testing.effort import HISTORIES, THOROUGH
 from tools.toolchain.paths import CHECKOUT
 
 pytestmark = pytest.mark.skipif(not has_compiler(), reason="no C compiler: the core is not compiled")
 
-CLUSTERS = 500
+CLUSTERS = 500 if THOROUGH else 100
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,7 @@ def test_it_decides_kueues_cases_as_the_interpreted_one(package: Path) -> None:
     assert " passed" in printed.splitlines()[-1]
 
 
+@pytest.mark.thorough
 def test_its_objects_pass_between_processes(package: Path) -> None:
     """Candidates of `muster recommend` and jobs of `muster backtest` have some."""
     options = ("-q", "-o", "pythonpath=", "-p", "no:cacheprovider")
@@ -61,6 +62,7 @@ def test_its_objects_pass_between_processes(package: Path) -> None:
     assert " passed" in printed.splitlines()[-1]
 
 
+@pytest.mark.thorough
 def test_the_controller_keeps_its_invariants_with_it(package: Path) -> None:
     count = max(10, HISTORIES // 10)
     printed = output(package, "-m", "tests.simulation.histories", "--histories", str(count))

@@ -25,7 +25,13 @@ def accepted(stack: str, folder: Path) -> Mutant:
     return next(mutant for mutant in drawn if fate(mutant, folder) is Fate.PREVIEWED)
 
 
-@pytest.mark.parametrize("stack", STACKS)
+QUICKEST = "local"
+
+
+@pytest.mark.parametrize(
+    "stack",
+    [pytest.param(stack, marks=() if stack == QUICKEST else pytest.mark.thorough) for stack in STACKS],
+)
 def test_accepted_mutant_passes_the_real_preview(stack: str, cli: PulumiCli, tmp_path: Path) -> None:
     mutant = accepted(stack, tmp_path)
     print(f"MUTANTS_SEED={MUTANTS_SEED}: {mutant}")  # pytest shows it if the test fails

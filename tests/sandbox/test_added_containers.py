@@ -36,6 +36,7 @@ def requested(cluster: Cluster, job: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.thorough
 def test_pods_of_kuberay_request_what_is_counted(cluster: Cluster) -> None:
     """The submitter runs in the head, and the worker, which asks for little itself, waits for the head."""
     manifest = rayjob("sidecar", gpus=1)

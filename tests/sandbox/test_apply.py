@@ -79,6 +79,7 @@ def static_nodes(cluster: Cluster) -> list[str]:
     return sorted(node["metadata"]["name"] for node in nodes)
 
 
+@pytest.mark.thorough
 def test_a_team_is_added_while_a_job_runs_and_the_commands_of_the_docs_work(
     cluster: Cluster,
     edited: Path,

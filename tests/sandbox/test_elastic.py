@@ -4,6 +4,8 @@ the autoscaler would do, as its account."""
 import json
 from typing import Any
 
+import pytest
+
 from muster.objects.names import CONSUME_ANNOTATION, REQUEST_LABEL
 from sandbox.cluster import kinds
 from sandbox.stand_ins.ray_autoscaler import WORKERS
@@ -91,6 +93,7 @@ def test_an_autoscaled_job_grows_to_its_quota_and_shrinks(cluster: Cluster) -> N
     cluster.until("room to grow again", lambda: limit(cluster, job) > 1)
 
 
+@pytest.mark.thorough
 def test_growth_on_a_queued_pool_has_its_own_nodes(cluster: Cluster) -> None:
     manifest = elastic_on_gpus("queued", least=1, most=4)
     (group,) = manifest["spec"]["rayClusterSpec"]["workerGroupSpecs"]

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
 import yaml
 
 from sandbox.cluster import kinds
@@ -69,6 +70,7 @@ def workloads(cluster: Cluster, job: str) -> list[Manifest]:
     ]
 
 
+@pytest.mark.thorough
 def test_kueue_resizes_a_job_by_slices_and_preempts_it_whole() -> None:
     with running("kueue") as cluster:
         job = submit(cluster, example("cpu-elastic", seconds=3600))
@@ -117,6 +119,7 @@ def ask_for(cluster: Cluster, job: str, workers: int) -> None:
     cluster.kubectl.run(*patch, f"--patch={json.dumps(change)}")
 
 
+@pytest.mark.thorough
 def test_kai_grows_a_job_beyond_the_minimum_of_its_gang() -> None:
     with running("kai") as cluster:
         job = submit(cluster, example("cpu-elastic", seconds=3600))

@@ -118,6 +118,7 @@ def until(what: str, holds: Any) -> None:
     wait_until(what, holds, SECONDS_MAX)
 
 
+@pytest.mark.thorough
 def test_job_sets_are_preempted_restarted_and_finished(plane: Cluster) -> None:
     dev = plane.submit("dev", "dev-priority", restarts=1)
     until("dev to run", lambda: plane.runs(dev))

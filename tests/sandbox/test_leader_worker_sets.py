@@ -103,6 +103,7 @@ def until(what: str, holds: Callable[[], bool]) -> None:
     wait_until(what, holds, SECONDS_MAX)
 
 
+@pytest.mark.thorough
 def test_leader_worker_sets_are_preempted_restarted_and_updated(plane: Cluster) -> None:
     dev = plane.submit("dev", "dev-priority")
     until("dev to serve", lambda: plane.serves(dev))

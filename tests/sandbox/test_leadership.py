@@ -2,6 +2,8 @@
 
 import sys
 
+import pytest
+
 from muster.kube.lease import LEASE_S, RETRY_S
 from sandbox.cluster.controller_process import NAME
 from tests.sandbox.conftest import Cluster, rayjob
@@ -22,6 +24,7 @@ def start_second(cluster: Cluster, state: RunState) -> None:
     cluster.processes.start(SECOND, argv, environment)
 
 
+@pytest.mark.thorough
 def test_the_other_replica_takes_over_and_hands_the_lease_back(cluster: Cluster) -> None:
     first = holder(cluster)
     start_second(cluster, cluster.state)

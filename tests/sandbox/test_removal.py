@@ -31,6 +31,7 @@ def without_tenant(config: Config) -> None:
     config["muster:tenants"] = [t for t in config["muster:tenants"] if t["namespace"] != "team-b"]
 
 
+@pytest.mark.thorough
 def test_a_drained_queue_is_removed_and_its_gang_goes_on_in_another(own: Cluster) -> None:
     job = own.submit(lasting("moves"))
     until_runs(own, job)
@@ -44,6 +45,7 @@ def test_a_drained_queue_is_removed_and_its_gang_goes_on_in_another(own: Cluster
     own.kubectl.run("delete", "rayjob", job, "-n", NAMESPACE)
 
 
+@pytest.mark.thorough
 def test_a_tenant_is_removed_with_its_gang_and_others_run_on(own: Cluster) -> None:
     stays, leaves = own.submit(lasting("stays")), own.submit(lasting("leaves", namespace="team-b"))
     until_runs(own, stays)
@@ -54,6 +56,7 @@ def test_a_tenant_is_removed_with_its_gang_and_others_run_on(own: Cluster) -> No
     assert {pod["metadata"]["uid"] for pod in own.pods(stays)} == pods
 
 
+@pytest.mark.thorough
 def test_the_stack_is_destroyed_while_a_gang_has_a_claim_mounted(own: Cluster) -> None:
     own.kubectl.create(volume_and_claim())
     job = lasting("mounts")

@@ -143,6 +143,7 @@ def plane(tmp_path: Path) -> Iterator[ControlPlane]:
         processes.stop_everything()
 
 
+@pytest.mark.thorough
 def test_the_controller_lists_everything_again_after_a_restore(plane: ControlPlane) -> None:
     surviving_job = plane.submit("kept")
     until("admission", lambda: plane.is_admitted(surviving_job))

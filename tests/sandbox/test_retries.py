@@ -1,5 +1,6 @@
 """Retries of a failed RayJob by the real KubeRay, whose pods linger."""
 
+import pytest
 from lightkube.types import PatchType
 
 from sandbox.cluster import kinds
@@ -15,6 +16,7 @@ def set_finalizers(cluster: Cluster, pods: list[Manifest], finalizers: list[str]
         cluster.client.patch(kinds.Pod, name, body, namespace=NAMESPACE, patch_type=PatchType.MERGE)
 
 
+@pytest.mark.thorough
 def test_the_next_attempt_waits_for_the_pods_of_the_last_one(cluster: Cluster) -> None:
     """Finalizers keep the workers, as a long grace period would."""
     manifest = rayjob("retries", gpus=1)

@@ -20,6 +20,7 @@ def test_scenario_with_muster(cluster: Cluster, scenario: Scenario) -> None:
     assert runner.run(scenario, cluster.state.kubeconfig, examples, sys.stdout)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("engine", ["kueue", "kai"])
 def test_other_engines_play_scenarios_and_are_destroyed_while_a_gang_runs(engine: str) -> None:
     """`up` raises if a scenario does not end as expected."""

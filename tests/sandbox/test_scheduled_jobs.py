@@ -9,6 +9,8 @@ from lightkube.types import PatchType
 from sandbox.cluster import kinds
 from tests.sandbox.conftest import NAMESPACE, Cluster, Manifest, rayjob
 
+pytestmark = pytest.mark.thorough
+
 SCHEDULE_SECONDS_MAX = 150.0  # until the second full minute
 QUEUE = "kueue.x-k8s.io/queue-name"
 

@@ -20,6 +20,7 @@ def restarts(cluster: Cluster) -> int:
     return cluster.processes.table()[NAME].restarts
 
 
+@pytest.mark.thorough
 def test_a_controller_whose_lease_was_taken_is_back_and_status_says_why(
     cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:

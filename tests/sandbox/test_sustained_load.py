@@ -1,5 +1,6 @@
 """The load of `make bench` at a small size: a burst, and a steady rate of RayJobs."""
 
+import pytest
 from lightkube.codecs import from_dict
 
 from tests.bench.job_stream import Stream, play
@@ -11,6 +12,7 @@ QUOTA_JOBS = 50
 BURST, STEADY = Stream("burst", 120), Stream("steady", 80, per_second=20)
 
 
+@pytest.mark.thorough
 def test_every_rayjob_of_a_burst_and_of_a_steady_rate_is_finished(cluster: Cluster) -> None:
     services = Services(cluster.processes)
     services.kill("ray-operator")  # the load reports RayJobs as finished itself

@@ -68,6 +68,7 @@ def racks_of(cluster: Cluster, job: str) -> list[str]:
     ]
 
 
+@pytest.mark.thorough
 def test_a_gang_runs_in_the_rack_that_has_room_for_all_of_it(cluster: Cluster, with_racks: None) -> None:
     alone = cluster.submit(near("alone", 1))
     cluster.until("its worker runs", lambda: len(racks_of(cluster, alone)) == 1)

@@ -29,6 +29,7 @@ def played(name: str, assumed: Assumptions) -> Pair:
     return Pair(name, forecast(case, assumed), play(case), TARGET)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["fifo", "strict"])
 def test_mean_waits_of_a_forecast_are_those_of_the_controller(name: str, assumed: Assumptions) -> None:
     pair = played(name, assumed)

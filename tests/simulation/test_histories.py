@@ -52,6 +52,7 @@ def test_histories_keep_the_invariants(first: int) -> None:
             pytest.fail(f"seed {seed}: {failure.rule}: {failure.message}\n{shorten}")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
 def test_kept_histories_keep_the_invariants(path: Path) -> None:
     failure = play(histories.read(path))

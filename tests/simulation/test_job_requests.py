@@ -144,6 +144,7 @@ def test_a_deactivation_after_a_retry_wins_over_the_next_one() -> None:
     Simulation(3, local_stack(), configuration=waiting(retries_max=1)).run(story)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("retries_max", [1, None], ids=["deactivated each time", "never deactivated"])
 def test_retries_in_a_loop_come_no_faster_than_the_back_off(retries_max: int | None) -> None:
     async def story(sim: Simulation) -> None:

@@ -81,6 +81,7 @@ def entries(file: Path) -> dict[Name, Entry]:
     return {(entry["type"], entry.get("logicalName", entry["name"])): entry for entry in matches}
 
 
+@pytest.mark.thorough
 def test_ids_are_those_that_the_provider_imports(file: Path) -> None:
     ids = {entry["id"] for entry in entries(file).values()}
     assert ids >= EXISTING

@@ -34,6 +34,8 @@ from tests.stacks.ray_requests import (
 from tools.toolchain.crds import ensure_crds
 from tools.toolchain.paths import RunState
 
+pytestmark = pytest.mark.thorough
+
 SPECS = {"RayJob": "rayClusterSpec", "RayCluster": "", "RayService": "rayClusterConfig"}
 KINDS = {"RayJob": rayjob, "RayCluster": raycluster, "RayService": rayservice}
 ELASTIC = "kueue.x-k8s.io/elastic-job"  # an annotation of Kueue, and its scheduling gate

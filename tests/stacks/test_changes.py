@@ -56,6 +56,7 @@ def test_an_unchanged_stack_has_no_changes(unchanged: Stack) -> None:
     assert {change.op for change in outcome.changes} == {"same"}
 
 
+@pytest.mark.thorough
 def test_protected_resources_are_not_recreated(tools: dict[str, Path], tmp_path: Path) -> None:
     def protected(config: dict[str, Any]) -> None:
         config["muster:cluster"]["deletionProtection"] = True
@@ -70,6 +71,7 @@ def test_protected_resources_are_not_recreated(tools: dict[str, Path], tmp_path:
         stack.preview()
 
 
+@pytest.mark.thorough
 def test_a_new_stack_is_created_as_a_whole(tools: dict[str, Path], tmp_path: Path) -> None:
     now = Program(CHECKOUT, CHECKOUT / "stacks" / "Pulumi.local.yaml")
     before = Program(CHECKOUT, tmp_path / "Pulumi.local.yaml")

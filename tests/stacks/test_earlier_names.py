@@ -10,6 +10,8 @@ from preview.pulumi_cli import PulumiCli
 from preview.resources.pretence import VARIABLE
 from tests.stacks.conftest import STAND_INS
 
+pytestmark = pytest.mark.thorough
+
 EARLIER = Path(__file__).parent / "earlier"
 FILE, PLAN = EARLIER / "Pulumi.accounts.yaml", EARLIER / "accounts.json"
 NAMES = ("accountId", "bucketId", "name", "repositoryId")

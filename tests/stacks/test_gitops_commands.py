@@ -147,6 +147,7 @@ def commands(workflow: str) -> set[str]:
     return {job["with"]["command"] for job in jobs.values() if "command" in job.get("with", {})}
 
 
+@pytest.mark.thorough
 def test_every_workflow_runs_again_from_a_fresh_clone(runner: Runner) -> None:
     (live,), (deploy,) = commands("preview.yaml"), commands("environment.yaml")
     (refreshed,) = commands("drift.yaml") - {"drift"}
@@ -173,6 +174,7 @@ def test_a_merge_applies_the_plan_of_its_pull_request(runner: Runner) -> None:
         runner.job(deploy, "apply")
 
 
+@pytest.mark.thorough
 def test_a_program_that_does_more_than_its_plan_is_stopped(runner: Runner) -> None:
     (live,), (deploy,) = commands("preview.yaml"), commands("environment.yaml")
     (runner.origin / "__main__.py").write_text(
@@ -190,6 +192,7 @@ def test_a_program_that_does_more_than_its_plan_is_stopped(runner: Runner) -> No
         runner.job(deploy, "apply")
 
 
+@pytest.mark.thorough
 def test_the_manual_steps_work_in_any_clone(runner: Runner) -> None:
     page = (CHECKOUT / "docs" / "gitops.md").read_text()
     (block,) = re.findall(r"^## Manual deployment\n.*?^```\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

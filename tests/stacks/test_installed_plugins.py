@@ -42,6 +42,7 @@ def test_the_engine_lists_an_installed_plugin(tools: dict[str, Path], tmp_path: 
     assert ["kubernetes", "resource", VERSION] in [columns[:3] for columns in listed]
 
 
+@pytest.mark.thorough
 def test_make_preview_runs_an_installed_plugin(tools: dict[str, Path], started: Path) -> None:
     assert preview("local") == 0
     assert started.read_text()

@@ -53,6 +53,7 @@ def test_the_cluster_exports_what_other_programs_need(cluster_stack: Stack) -> N
     assert cluster_stack.preview(expect_no_changes=True).counts == {}
 
 
+@pytest.mark.thorough
 def test_a_python_program_uses_the_cluster_of_another_stack(programs: Programs, cluster_stack: Stack) -> None:
     outcome = programs.example("queues", clusterStack=CLUSTER_STACK, image=IMAGE).preview()
 

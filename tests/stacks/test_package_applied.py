@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
 from preview.pulumi_cli import SAVED_ONCE, Stack
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.package_programs import CLUSTER_STACK, Programs
 
 
+@pytest.mark.thorough
 def test_a_yaml_program_adds_a_team_to_the_cluster_of_another_stack(
     local_stack: Stack, cluster: Kubectl, tmp_path: Path
 ) -> None:

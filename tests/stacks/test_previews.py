@@ -88,6 +88,7 @@ def test_engine_kueue_declares_the_same_stack_without_the_controller(cli: Pulumi
     assert declared_kinds["WorkloadPriorityClass"] == len(load(changed).admission.priorities)
 
 
+@pytest.mark.thorough
 def test_pools_are_added_to_a_gke_cluster_made_elsewhere(cli: PulumiCli, tmp_path: Path) -> None:
     """Changes stack dev so that cluster and system pool are there already."""
     content = yaml.safe_load((CHECKOUT / "stacks" / "Pulumi.dev.yaml").read_text())
@@ -107,6 +108,7 @@ def test_pools_are_added_to_a_gke_cluster_made_elsewhere(cli: PulumiCli, tmp_pat
     )
 
 
+@pytest.mark.thorough
 def test_a_compute_class_takes_the_place_of_a_node_pool(cli: PulumiCli, tmp_path: Path) -> None:
     """Changes stack dev so that GKE looks for L4s in three ways."""
     content = yaml.safe_load((CHECKOUT / "stacks" / "Pulumi.dev.yaml").read_text())

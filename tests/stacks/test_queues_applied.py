@@ -83,6 +83,7 @@ def settings(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.thorough
 def test_queues_with_every_setting_are_applied_without_drift(
     local_stack: Stack, local_cli: PulumiCli, cluster: Kubectl, settings: Path
 ) -> None:

@@ -152,6 +152,7 @@ def applied(manifest: Manifest, change: Change) -> Manifest:
     return changed(manifest, schemas()[change.kind], change.path, change.value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("effect", ["frozen", "counted"])
 @pytest.mark.parametrize("name", [WAITING, RUNNING])
 def test_frozen_fields_cannot_be_changed(
@@ -187,6 +188,7 @@ def test_refused_fields_cannot_be_set(newer: Kubectl) -> None:
     assert not failures, "\n".join(failures)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("effect", ["counted", "frozen"])
 def test_other_fields_can_be_set(newer: Kubectl, effect: Effect) -> None:
     """Otherwise the table could call every field refused."""

@@ -60,6 +60,7 @@ def test_a_copy_of_stack_dev_passes_as_dev_under_any_name(terminal: Terminal, tm
     assert "my-project" in (terminal.folder / "stacks" / f"Pulumi.{NAME}.yaml").read_text()
 
 
+@pytest.mark.thorough
 def test_the_declared_environment_decides_and_not_the_stacks_name(terminal: Terminal) -> None:
     """A copy of dev that declares environment prod violates prod's policies."""
     stack = terminal.folder / "stacks" / f"Pulumi.{NAME}.yaml"

@@ -12,6 +12,8 @@ from tests.stacks.conftest import STAND_INS
 from tests.stacks.terminal import copy_checkout
 from tools.toolchain.paths import CHECKOUT
 
+pytestmark = pytest.mark.thorough
+
 STACKS = sorted(path.stem.removeprefix("Pulumi.") for path in (CHECKOUT / "stacks").glob("Pulumi.*.yaml"))
 PROJECT, NAME = "my-project", "ray-at-acme"
 # What README says to edit: the project, also in names of buckets, the cluster's name, and the tenants' hosts.

@@ -18,6 +18,7 @@ SEARCH = (
 )
 
 
+@pytest.mark.thorough
 def test_a_recommended_patch_passes_preview_and_policies(
     tools: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def digest_of(image: str) -> str:
     return image.partition("@")[2]
 
 
+@pytest.mark.thorough
 def test_an_image_is_signed_once(project: Project) -> None:
     project.with_image(FIRST).preview()
     assert project.signed() == []  # the identity of previews cannot sign
@@ -73,6 +74,7 @@ def test_an_image_is_signed_once(project: Project) -> None:
     assert project.signed() == [f"registry.example/controller@{digest_of(SECOND)}"]
 
 
+@pytest.mark.thorough
 def test_what_uses_the_image_waits_for_a_signature_that_failed(project: Project) -> None:
     project.with_image(FIRST).up()
     project.refusal.touch()

@@ -52,6 +52,7 @@ def resources(outcome: Outcome) -> dict[str, Any]:
     return {f"{c.type} {c.name}": c.after for c in outcome.changes if not c.type.startswith("pulumi:")}
 
 
+@pytest.mark.thorough
 def test_all_parts_together_declare_what_one_stack_declares(
     unsplit: Outcome, parts: Mapping[Part, Outcome]
 ) -> None:

@@ -6,7 +6,7 @@ THOROUGH = bool(os.environ.get("CI"))
 """True in continuous integration."""
 
 HISTORIES_IN_CI = 2000
-HISTORIES = int(os.environ.get("MUSTER_HISTORIES") or (HISTORIES_IN_CI if THOROUGH else 40))
+HISTORIES = int(os.environ.get("MUSTER_HISTORIES") or (HISTORIES_IN_CI if THOROUGH else 20))
 """Number of random histories in the simulation; seeds start at 0."""
 
 MUTANTS = 1000 if THOROUGH else 80

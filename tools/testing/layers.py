@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from tools.testing.effort import EXAMPLES_PERCENT, HISTORIES, MUTANTS, MUTANTS_SEED
+from tools.testing.effort import EXAMPLES_PERCENT, HISTORIES, MUTANTS, MUTANTS_SEED, THOROUGH
 from tools.toolchain.paths import CHECKOUT
 
 LOGS = CHECKOUT / ".muster" / "test-logs"
+QUICK = "--quick"
+"""The option of pytest that skips tests with the mark `thorough` (tests/conftest.py)."""
 Command = tuple[str, ...]
 
 
@@ -19,7 +21,8 @@ class Lane(Enum):
     ONE_PROCESS = "one process"
     """Types and the C compiler use one core."""
     WAITING = "waiting"
-    """Gets the CPU first: it waits for a cluster or a browser most of the time."""
+    NODES = "nodes"
+    """These two get the CPU first: they wait for clusters or a browser most of the time."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Layer:
     shared_cluster: its tests share a cluster, which every process of pytest would start.
     on_demand: it takes minutes, and runs only if it is selected by name.
     selected_commands: those that run instead if it is selected by name, with the tests that take minutes.
+    Tests with the mark `thorough` are skipped outside continuous integration, unless it is selected by name.
     """
 
     key: str
@@ -40,6 +44,13 @@ class Layer:
     on_demand: bool = False
     shared_cluster: bool = False
     selected_commands: tuple[Command, ...] = ()
+
+    def run_commands(self, *, selected: bool) -> tuple[Command, ...]:
+        """Returns the commands for this run."""
+        commands = (self.selected_commands if selected else ()) or self.commands
+        if selected or THOROUGH:
+            return commands
+        return tuple((*command, QUICK) if "pytest" in command else command for command in commands)
 
     @property
     def log(self) -> Path:
@@ -109,12 +120,12 @@ LAYERS = (
     ),
     _tests("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
     _cluster_tests("sandbox", "end to end", lane=Lane.WAITING),
-    _tests("browser", "the pages of forecasts and of clusters in a real browser", lane=Lane.WAITING),
+    _tests("browser", "the pages of forecasts and of clusters in a real browser", lane=Lane.NODES),
     Layer(
         "nodes",
         "pods on real nodes",
         (pytest("nodes", "tests/nodes/test_real_nodes.py"),),
-        lane=Lane.WAITING,
+        lane=Lane.NODES,
         shared_cluster=True,
         selected_commands=(pytest("nodes", "tests/nodes"),),
     ),
@@ -145,7 +156,7 @@ FAST_TESTS = Layer(
             "check",
             *TWO_PROCESSES,
             "-m",
-            "not slow",
+            "not slow and not thorough",
             *(f"tests/unit/{name}" for name in FAST),
             profile="check",
         ),

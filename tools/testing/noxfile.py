@@ -2,7 +2,7 @@
 
 They run in the locked environment and not in one of nox's. With the argument `shown`, the output of a layer
 is shown while it runs. Otherwise it is in .muster/test-logs/<session>.log, and the end is shown of commands
-that fail. With the argument `selected`, layers run the tests that take minutes, too.
+that fail. With the argument `selected`, layers run the tests that take seconds or minutes, too.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def run(session: nox.Session, layer: Layer) -> None:
     LOGS.mkdir(parents=True, exist_ok=True)
     layer.log.unlink(missing_ok=True)
     log = None if SHOWN in session.posargs else layer.log
-    commands = (layer.selected_commands if SELECTED in session.posargs else ()) or layer.commands
+    commands = layer.run_commands(selected=SELECTED in session.posargs)
     with ThreadPoolExecutor(len(commands) if layer.together else 1) as pool:
         passed = all(list(pool.map(lambda command: passes(session, command, log), commands)))
     if log is not None and passed:

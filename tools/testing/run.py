@@ -17,6 +17,7 @@ from tools.toolchain.paths import CHECKOUT
 NOXFILE = Path(__file__).with_name("noxfile.py")
 NICE = ("nice", "-n", "10")
 """Prefix of CPU-bound lanes that run next to clusters, so that the clusters get the CPU first."""
+CLUSTER_LANES = (Lane.WAITING, Lane.NODES)
 SHOWN, SELECTED = "shown", "selected"
 """Arguments of sessions (noxfile.py): the output of the first lane's is shown."""
 
@@ -25,14 +26,15 @@ def run_layers(layers: Sequence[Layer], *, selected: bool = False) -> int:
     """Runs all layers, even after a failure; returns the exit code.
 
     The last lines are the result and the duration of each layer, and `N passed, N failed, N skipped`, summed
-    over the layers of pytest. selected: the user named the layers, so tests that take minutes run, too.
+    over the layers of pytest. selected: the user named the layers, so all of their tests run.
     """
     shutil.rmtree(LOGS, ignore_errors=True)
     LOGS.mkdir(parents=True)
     lanes = {lane: [layer.key for layer in layers if layer.lane is lane] for lane in Lane}
+    clusters = any(lanes[lane] for lane in CLUSTER_LANES)
     commands: list[tuple[str, ...]] = []
     for lane, keys in ((lane, keys) for lane, keys in lanes.items() if keys):
-        priority = NICE if lanes[Lane.WAITING] and lane is not Lane.WAITING else ()
+        priority = NICE if clusters and lane not in CLUSTER_LANES else ()
         arguments = [*([] if commands else [SHOWN]), *([SELECTED] if selected else [])]
         report = LOGS / f"{lane.name.lower()}.json"
         commands.append((*priority, *nox("--report", str(report), "--sessions", *keys, "--", *arguments)))

@@ -41,7 +41,8 @@ NO_PARTIAL_ADMISSION = (
 
 class BatchJobGang(JobView[Job]):
     """A Job as a gang. Jobs that another object controls, such as the submitters that KubeRay creates and the
-    Jobs of a JobSet, are not managed: they are counted with their owner. Those of a CronJob are managed."""
+    Jobs of a JobSet, are not managed: they are counted with their owner. The Jobs of a CronJob are
+    managed."""
 
     kind = BATCH_JOBS
     operator = Operator(

@@ -107,9 +107,9 @@ class JobView(ABC, Generic[T]):
     operator: ClassVar[Operator]
     suspend_pointers: ClassVar[tuple[str, ...]] = ("/spec/suspend",)
     affinity_is_mutable: ClassVar[bool] = True
-    """Whether the affinity of the pod templates may change while the job is suspended."""
+    """True if the affinity of the pod templates may change while the job is suspended."""
     shrinks: ClassVar[bool] = False
-    """Whether the operator removes pods of a running job once its user has lowered their number."""
+    """True if the operator removes pods of a running job once its user has lowered their number."""
     schedule: ClassVar[Schedule | None] = None
     """The kind whose controller creates jobs of this kind on a schedule; None if there is none."""
 
@@ -182,7 +182,7 @@ class JobView(ABC, Generic[T]):
 
     @property
     def cleans_redis_up(self) -> bool:
-        """Whether the job is being deleted, and KubeRay keeps it until it has cleaned Redis up."""
+        """Returns whether the job is being deleted, and KubeRay keeps it until it has cleaned Redis up."""
         return False
 
     def services(self) -> Iterator[tuple[str, Service]]:

@@ -18,6 +18,8 @@ from tests.unit.forecast.builders import flavor, queue, racks
 from tests.unit.forecast.recommend.builders import STACK as RECOMMEND_STACK
 from tests.unit.settings.builders import with_engine
 
+pytestmark = pytest.mark.slow
+
 TRACE = """name,submit_seconds,run_seconds,pods,queue,nvidia.com/gpu
 one,0,10,1,a,8
 two,1,10,1,a,8

@@ -4,6 +4,8 @@ import subprocess
 import sys
 import threading
 
+import pytest
+
 from components.program import ALREADY_REPORTED, end_quietly_when_cancelled
 from tools.toolchain.paths import CHECKOUT
 
@@ -38,6 +40,7 @@ except Exception as error:
 """
 
 
+@pytest.mark.thorough
 def test_a_cancelled_program_prints_nothing() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", HOST], cwd=CHECKOUT, capture_output=True, text=True, timeout=120, check=False

@@ -28,6 +28,7 @@ def platforms(settings: Settings, *names: str) -> Declarations:
     return declare(program)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PLATFORMS)
 def test_two_platforms_of_one_program_share_no_name(name: str) -> None:
     settings = PLATFORMS[name]

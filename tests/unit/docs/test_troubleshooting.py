@@ -5,7 +5,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from muster.admission import PreemptionReason
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "troubleshooting.md"

@@ -124,7 +124,7 @@ def apply(edit: Edit, checkout: Path) -> None:
     path.write_text("".join([*lines[: at[0] + 1], edit.text, *lines[at[0] + 1 :]]))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("title", EXAMPLES)
 def test_a_worked_example_runs(title: str, checkout: Path) -> None:
     example = EXAMPLES[title]

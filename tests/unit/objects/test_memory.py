@@ -15,6 +15,8 @@ from tests.simulation.api import Body
 from tests.simulation.manifests import HEAD, ray_job
 from tests.unit.controller.builders import stored, workload_body
 
+pytestmark = pytest.mark.slow
+
 OBJECTS, BYTES = 10, 500_000  # less than the caches in muster/objects may keep, in all
 KEPT_OF_BYTES = 1.2
 UNREAD_BYTES_MAX = 200_000

@@ -68,6 +68,7 @@ def test_inputs_of_any_language_become_resources(kind: str) -> None:
     assert set(components[0].results) == OUTPUTS[kind]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", EXPOSED)
 def test_two_components_of_one_kind_share_no_name(kind: str) -> None:
     (first, _), (both, _) = declared(kind, "one"), declared(kind, "one", "two")

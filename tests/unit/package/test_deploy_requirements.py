@@ -44,12 +44,14 @@ def imported(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=env, check=False, cwd=CHECKOUT)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_lock_is_enough_to_deploy(command: str) -> None:
     done = imported(COMMANDS[command])
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.thorough
 def test_every_direct_requirement_is_imported() -> None:
     """By one of the commands; others would only take space and time."""
     direct = re.findall(r"(?m)^([A-Za-z0-9-]+)", (LOCK.with_suffix(".in")).read_text())

@@ -14,6 +14,8 @@ from settings.load import SettingsError
 from tests.unit.components.harness import Declarations, declare_platform
 from tools.toolchain.paths import CHECKOUT
 
+pytestmark = pytest.mark.slow
+
 Config = dict[str, Any]
 GROUPS = "gke-security-groups@example.com"
 UNLIMITED = {"cpu": {"max": 10_000_000}, "memory": {"max": 100_000_000}}

@@ -51,6 +51,7 @@ def test_a_command_sets_its_variables(tmp_path: Path) -> None:
     assert done.stdout == "the 'sandbox' $HOME\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["muster", "kubectl-muster"])
 def test_muster_is_the_packages_command_in_every_folder(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

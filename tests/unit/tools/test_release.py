@@ -15,7 +15,7 @@ from muster import __version__
 from tools.release import CHECKSUMS, build
 from tools.toolchain.paths import CHECKOUT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 WITHOUT_CHECKOUT = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
 
 

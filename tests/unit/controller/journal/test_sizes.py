@@ -12,6 +12,8 @@ from tests.unit.controller.builders import NOW_MS, Body
 from tests.unit.live.builders import cluster, since, waiting
 from tests.unit.live.elastic import elastic, objects, running_elastic
 
+pytestmark = pytest.mark.slow
+
 FINISHED, EVICTED = running_elastic(), running_elastic()
 FINISHED["status"]["conditions"].append(since("Finished", 1, reason="Succeeded"))
 EVICTED["status"]["conditions"].append(since("Evicted", 1, reason="Preempted"))

@@ -25,6 +25,8 @@ from tests.simulation.kube import CALM, EmulatedKube
 from tests.simulation.manifests import ray_job
 from tests.unit.controller.builders import NOW_MS, workload
 
+pytestmark = pytest.mark.slow
+
 
 class Recorded:
     """A recorder whose task has not begun, and the events that it writes in the end."""

@@ -25,6 +25,8 @@ from tests.simulation.manifests import PREEMPTION, cluster_queue, quotas, ray_jo
 from tests.simulation.racks import RACKS
 from tests.unit.controller.builders import NOW_MS, Body, make_cluster, read, stored, workload
 
+pytestmark = pytest.mark.slow
+
 QUEUES = ("team-a", "team-b")
 RULES = {
     "Kueue's": core.Rules(),

@@ -12,6 +12,8 @@ from prometheus_client import CollectorRegistry, Gauge
 from muster.configuration.address import Address
 from muster.controller.process.health import CLIENTS_MAX, Health, served
 
+pytestmark = pytest.mark.slow
+
 ANYWHERE = Address("127.0.0.1", 0)
 
 

@@ -32,6 +32,8 @@ from tests.unit.forecast.builders import (
     queue,
 )
 
+pytestmark = pytest.mark.slow
+
 TWO_GPUS = configured(queue("a", 2))
 TRACE = [
     job("first", 0, 100, gpus=2, limit_ms=500_000),

@@ -9,6 +9,8 @@ from muster.forecast.learning.past_job import PastJob
 from muster.forecast.learning.run_times import RunTimes
 from muster.forecast.placement import PlacedJob
 
+pytestmark = pytest.mark.slow
+
 CLUSTERS, USERS, FUTURES = 60, 4, 39
 
 

@@ -15,6 +15,8 @@ from muster.cli.main import main
 from settings.load import load
 from tests.unit.forecast.recommend.builders import STACK
 
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).parents[4]
 GRID = ("--vary", "queues.a.l4=4,8,12", "--vary", "queues.b.l4=4,8,12", "--vary", "pools.l4=16,24")
 NODES = ("--assume", "scale_up_s=0")  # they are there
@@ -257,7 +259,7 @@ def test_no_goal_at_all_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None
     assert "no goal: give --goal" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_killed_search_resumes_with_the_same_answer(capsys: pytest.CaptureFixture[str]) -> None:
     write_trace(80)
     command = [sys.executable, "-m", "muster", "recommend", "--stack", "stack.yaml", "--trace", "trace.csv"]

@@ -19,6 +19,8 @@ from muster.forecast.recommend.tasks import SearchInputs, Task, WorkerProcesses,
 from muster.forecast.simulation.simulator import Simulator
 from tests.unit.forecast.recommend.builders import candidates, goals, placed, request, waits
 
+pytestmark = pytest.mark.slow
+
 RANDOM = replace(request("a p90 <= 5m"), assumptions=Assumptions(failures_per_node_hour=1))
 STAGE = SearchStage(range(3), 24)
 

@@ -14,6 +14,8 @@ from muster.forecast.traces.synthetic import OfferedLoad, Profile, Specification
 from muster.forecast.traces.trace import Trace, TraceError
 from tests.unit.forecast.traces.builders import GPU
 
+pytestmark = pytest.mark.slow
+
 HOUR_MS = synthetic.HOUR_MS
 DAY_MS = 24 * HOUR_MS
 MINUTE_MS = 60_000

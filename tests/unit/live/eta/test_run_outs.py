@@ -88,6 +88,7 @@ def test_no_forecast(of: ClusterState, goes_on: bool) -> None:
     assert run_outs(live_state(of, DEFAULT, NOW_MS), lambda: goes_on) == {}
 
 
+@pytest.mark.thorough
 def test_process_of_its_own_gives_the_same_answer() -> None:
     of = observed(50)
     answer = asyncio.run(calculated(Question(snapshot(of), DEFAULT, NOW_MS), WAIT_S_MAX))

@@ -45,6 +45,7 @@ NAMES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("program", "name"), NAMES.values(), ids=NAMES.keys())
 def test_every_name_of_a_package_is_there(program: str, name: str) -> None:
     assert run(f"{program}\nprint(it.__name__)") == name

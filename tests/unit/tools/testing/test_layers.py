@@ -1,10 +1,14 @@
 """The table of test layers."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tools.testing.layers import FAST, LAYERS, LINT, Layer
+from tools.testing import layers
+from tools.testing.layers import FAST, LAYERS, LINT, QUICK, Layer
 from tools.testing.noxfile import in_random_order
 from tools.toolchain.paths import CHECKOUT
 
@@ -29,6 +33,27 @@ def test_tests_that_take_minutes_run_only_if_their_layer_is_selected() -> None:
     assert more.keys() == {"nodes"}
     ((fewer,), (all_of_them,)) = more["nodes"]
     assert (fewer[-1], all_of_them[-1]) == ("tests/nodes/test_real_nodes.py", "tests/nodes")
+
+
+@pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: layer.key)
+def test_only_a_whole_run_by_hand_is_quick(layer: Layer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def quick(*, thorough: bool, selected: bool) -> set[bool]:
+        monkeypatch.setattr(layers, "THOROUGH", thorough)
+        commands = layer.run_commands(selected=selected)
+        return {QUICK in command for command in commands if "pytest" in command}
+
+    of_pytest = layer is not LINT
+    assert quick(thorough=False, selected=False) == ({True} if of_pytest else set())
+    assert quick(thorough=False, selected=True) == ({False} if of_pytest else set())
+    assert quick(thorough=True, selected=False) == ({False} if of_pytest else set())
+
+
+def test_quick_runs_skip_thorough_tests() -> None:
+    file = "tests/unit/tools/testing/test_run.py"  # with the mark
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", QUICK, file], cwd=CHECKOUT, capture_output=True, text=True
+    )
+    assert re.fullmatch(r"\d+ skipped in .*", run.stdout.splitlines()[-1]), run.stdout
 
 
 def test_every_folder_of_the_fast_tests_exists() -> None:

@@ -15,7 +15,7 @@ from tools.testing.layers import LAYERS, Lane, Layer
 from tools.testing.noxfile import failed_tests, in_random_order
 from tools.toolchain.paths import CHECKOUT
 
-pytestmark = pytest.mark.slow  # each case starts nox
+pytestmark = pytest.mark.thorough  # each case starts nox
 
 OK = (sys.executable, "-c", "print('fine')")
 BAD = (sys.executable, "-c", "print('broken'); raise SystemExit(1)")

@@ -9,7 +9,7 @@ from tools.toolchain.python_environments import python_with
 from tools.toolchain.steps import StepError
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_an_environment_that_cannot_be_installed_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
