@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pulumi
-from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
 from components.base import Component
-from components.operators.charts import HelmChart, container_resources, release
-from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
+from components.operators.charts import HelmChart, container_resources
+from components.operators.definitions import install
+from components.operators.namespace import OperatorNamespaceArgs
 from settings.manifests.lost_nodes import lost_node_tolerations
 from settings.model.operators import namespaces
 from settings.model.operators.jobset import JobSet as JobSetSettings
@@ -18,6 +18,7 @@ from settings.model.operators.shared import Image
 NAMESPACE = namespaces.JOBSET
 CHART = "oci://registry.k8s.io/jobset/charts/jobset"
 SOURCE = "https://raw.githubusercontent.com/kubernetes-sigs/jobset"
+DEFINITION = "charts/jobset/crds/jobset.x-k8s.io_jobsets.yaml"
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,7 @@ class JobSetArgs:
 
 
 class JobSet(Component):
-    """The controller's Helm chart, with its webhooks.
-
-    The CRD is a separate resource, before the release: it is in the chart's crds/, which Helm installs once
-    and never upgrades. It is retained when the stack is destroyed, because deleting it deletes all JobSets.
-    """
+    """The controller's Helm chart, with its webhooks and its CRD (components/operators/definitions.py)."""
 
     def __init__(self, name: str, args: JobSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("JobSet", name, opts)
@@ -43,16 +40,10 @@ class JobSet(Component):
 
     def _install(self, args: JobSetArgs) -> None:
         settings = args.jobset
-        definition = ConfigGroup(
-            self.named("jobset-definition"),
-            files=[f"{SOURCE}/{settings.revision}/charts/jobset/crds/jobset.x-k8s.io_jobsets.yaml"],
-            opts=self.child(retain_on_delete=True),
-        )
+        definition = f"{SOURCE}/{settings.revision}/{DEFINITION}"
         place = OperatorNamespaceArgs(NAMESPACE, "restricted", served=(9443,), metrics=(8443,))
-        home = OperatorNamespace("jobset-namespace", place, self.child())
         chart = HelmChart("jobset", NAMESPACE, CHART, settings.version, skip_crds=True)
-        after = self.child(depends_on=[definition, *home.ready])
-        release(chart, values(settings, args.node_selector), after)
+        install(self, [definition], place, chart, values(settings, args.node_selector))
 
 
 def values(settings: JobSetSettings, node_selector: Mapping[str, str]) -> dict[str, Any]:

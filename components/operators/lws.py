@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pulumi
-from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
 from components.base import Component
-from components.operators.charts import HelmChart, container_resources, release
-from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
+from components.operators.charts import HelmChart, container_resources
+from components.operators.definitions import install
+from components.operators.namespace import OperatorNamespaceArgs
 from settings.manifests.lost_nodes import lost_node_tolerations
 from settings.model.operators import namespaces
 from settings.model.operators.lws import LeaderWorkerSet as LeaderWorkerSetSettings
@@ -18,6 +18,7 @@ from settings.model.operators.shared import Image
 NAMESPACE = namespaces.LWS
 CHART = "oci://registry.k8s.io/lws/charts/lws"
 SOURCE = "https://raw.githubusercontent.com/kubernetes-sigs/lws"
+DEFINITION = "charts/lws/crds/leaderworkerset.x-k8s.io_leaderworkersets.yaml"
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,7 @@ class LeaderWorkerSetArgs:
 
 
 class LeaderWorkerSet(Component):
-    """The controller's Helm chart, with its webhooks.
-
-    The CRD is a separate resource, before the release: it is in the chart's crds/, which Helm installs once
-    and never upgrades. It is retained when the stack is destroyed, because deleting it deletes all
-    LeaderWorkerSets.
-    """
+    """The controller's Helm chart, with its webhooks and its CRD (components/operators/definitions.py)."""
 
     def __init__(
         self, name: str, args: LeaderWorkerSetArgs, opts: pulumi.ResourceOptions | None = None
@@ -46,17 +42,10 @@ class LeaderWorkerSet(Component):
 
     def _install(self, args: LeaderWorkerSetArgs) -> None:
         settings = args.lws
-        file = "charts/lws/crds/leaderworkerset.x-k8s.io_leaderworkersets.yaml"
-        definition = ConfigGroup(
-            self.named("lws-definition"),
-            files=[f"{SOURCE}/{settings.revision}/{file}"],
-            opts=self.child(retain_on_delete=True),
-        )
+        definition = f"{SOURCE}/{settings.revision}/{DEFINITION}"
         place = OperatorNamespaceArgs(NAMESPACE, "restricted", served=(9443,), metrics=(8443,))
-        home = OperatorNamespace("lws-namespace", place, self.child())
         chart = HelmChart("lws", NAMESPACE, CHART, settings.version, skip_crds=True)
-        after = self.child(depends_on=[definition, *home.ready])
-        release(chart, values(settings, args.node_selector), after)
+        install(self, [definition], place, chart, values(settings, args.node_selector))
 
 
 def values(settings: LeaderWorkerSetSettings, node_selector: Mapping[str, str]) -> dict[str, Any]:
