@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -31,9 +32,7 @@ def site(screen: Screen | None = None) -> Path:
     """Returns a folder with the package, its sources and its compiled core. Compiling takes minutes, once per
     version of the core. Raises: StepError."""
     cache = cache_directory() / "compiled"
-    libraries = (
-        cache / f"core-{_digest([CHECKOUT / 'pyproject.toml', *(PACKAGE / 'admission').rglob('*.py')])}"
-    )
+    libraries = cache / f"core-{_digest((PACKAGE / 'admission').rglob('*.py'), _build_settings())}"
     folder = cache / f"{libraries.name}-with-{_digest(PACKAGE.rglob('*.py'))}"
     with exclusive(cache / "lock", "the compiled core"):
         if not libraries.exists():
@@ -84,8 +83,14 @@ def run_compiled(module: str, arguments: Sequence[str]) -> int:
     return subprocess.run([sys.executable, "-P", "-m", module, *arguments], env=environment).returncode
 
 
-def _digest(files: Iterable[Path]) -> str:
-    digest = hashlib.sha256(sys.version.encode())
+def _build_settings() -> str:
+    """Returns the tables of pyproject.toml that the compiler's result depends on."""
+    tables = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
+    return repr([tables["build-system"], tables["tool"]["hatch"], tables["tool"]["mypy"]])
+
+
+def _digest(files: Iterable[Path], settings: str = "") -> str:
+    digest = hashlib.sha256(f"{sys.version}\n{settings}\n".encode())
     for path in sorted(files):
         digest.update(f"{path.relative_to(CHECKOUT)}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
