@@ -29,6 +29,11 @@ class ObservedWorkload:
     nodes: Mapping[str, NextNodes] = field(default_factory=dict)  # that growth waits for, by pod set
 
     @property
+    def waiting_since_ms(self) -> int:
+        """The time of its submission."""
+        return self.workload.queued_at_ms if self.submitted_ms is None else self.submitted_ms
+
+    @property
     def may_grow(self) -> bool:
         """Returns whether it is an autoscaled gang that has started, and is not at its largest size or waits
         for nodes."""

@@ -3,11 +3,13 @@ and later submissions."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from random import Random
 
 from muster.forecast.assumptions import Assumptions
+from muster.forecast.estimate_outcome import EstimateOutcome, SimulatedWait
+from muster.forecast.learning.calibration import Calibration
 from muster.forecast.learning.delays import AS_ASSUMED, Delays
 from muster.forecast.learning.run_times import FutureRunTimes, RunTimeSource
 from muster.forecast.observed_state import ObservedWorkload, State
@@ -27,9 +29,37 @@ class StartEstimate:
     now_ms: int
     starts_ms: Sequence[int | None]  # None: not within the horizon
     sources: Mapping[RunTimeSource, int]  # number of other workloads by the source of their run time
+    age_ms: int = 0  # how long the workload has waited
+    # None: quantiles are those of the futures.
+    calibration: Calibration | None = field(default=None, compare=False)
 
     def quantile_ms(self, quantile: float) -> int | None:
-        """Returns a quantile of the start over the futures; None if it is beyond the horizon.
+        """Returns a quantile of the start, corrected by the errors of earlier estimates; None if it is beyond
+        the horizon."""
+        at_ms = self._simulated_ms(quantile)
+        if at_ms is None or self.calibration is None:
+            return at_ms
+        wait_ms = self.calibration.wait_ms(self.simulated, quantile)
+        return self.now_ms + wait_ms if wait_ms <= HORIZON_MS else None
+
+    def outcome(self, start_ms: int | None, known_ms: int) -> EstimateOutcome:
+        """Returns the estimate with the start, or without it if the workload had not started until
+        `known_ms`."""
+        has_started = start_ms is not None and start_ms <= known_ms
+        end_ms = start_ms if start_ms is not None and has_started else known_ms
+        return EstimateOutcome(self.now_ms, self.simulated, end_ms - self.now_ms, has_started)
+
+    @property
+    def simulated(self) -> SimulatedWait:
+        """The wait in the futures; the horizon if it is longer."""
+        low_ms, median_ms, high_ms = (
+            HORIZON_MS if at_ms is None else at_ms - self.now_ms
+            for at_ms in map(self._simulated_ms, (0.1, 0.5, 0.9))
+        )
+        return SimulatedWait(self.age_ms, low_ms, median_ms, high_ms)
+
+    def _simulated_ms(self, quantile: float) -> int | None:
+        """Returns a quantile of the start over the futures.
 
         A start is as likely between any two of n futures as before the first, so the k-th start is the
         quantile k / (n + 1); between two starts, it is interpolated."""
@@ -98,7 +128,13 @@ def starts_of(
         key: [future.starts_ms.get(key) for future in futures if key not in future.cancelled] for key in keys
     }
     return {
-        key: StartEstimate(state.now_ms, starts_ms[key] or [None], counted - Counter([sources[key]]))
+        key: StartEstimate(
+            state.now_ms,
+            starts_ms[key] or [None],
+            counted - Counter([sources[key]]),
+            max(0, state.now_ms - state.workloads[key].waiting_since_ms),
+            state.learned.calibration,
+        )
         for key in keys
     }
 
@@ -185,7 +221,7 @@ def observed_job(number: int, live: ObservedWorkload, run_ms: int | None) -> Pla
     counts |= {name: group.minimum for name, group in live.groups.items()}
     return PlacedJob(
         name=workload.key,
-        submit_ms=workload.queued_at_ms if live.submitted_ms is None else live.submitted_ms,
+        submit_ms=live.waiting_since_ms,
         queue=queue,
         priority_class=live.priority_class,
         user=live.user,

@@ -72,6 +72,20 @@ class GroupRecord(View):
     changes: tuple[SizeChange, ...] = ()
 
 
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class EstimateRecord(View):
+    """An estimate of a start, `waited` after the creation: percentiles of the time until the start as
+    simulated, without corrections, and that time. All in seconds."""
+
+    waited: Seconds
+    p10: Seconds
+    p50: Seconds
+    p90: Seconds
+    actual: Seconds
+
+
 class JournalRecord(View):
     """One workload. `reserved_at` (with admission checks), `admitted_at` and `started_at` are from its last
     admission; `limit_seconds` is its maximum execution time."""
@@ -94,6 +108,7 @@ class JournalRecord(View):
     limit_seconds: int | None = None
     evictions: tuple[Eviction, ...] = ()
     groups: tuple[GroupRecord, ...] = ()  # of an autoscaled job
+    estimates: tuple[EstimateRecord, ...] = ()  # that were followed by a start
 
 
 def write(record: JournalRecord) -> bytes:

@@ -82,6 +82,12 @@ def assumption_lines(
     state: ObservedState, estimate: StartEstimate, assumed: Assumptions, delays: Delays
 ) -> Iterator[str]:
     """Yields the assumptions of the estimate."""
+    if estimate.calibration is not None:
+        count = estimate.calibration.count
+        if count:
+            yield f"the range is corrected by the errors of {count} earlier estimates"
+        else:
+            yield "no errors of earlier estimates are recorded: the range is wide"
     if state.learned.arrivals.count:
         yield f"jobs are submitted as in the past ({state.learned.arrivals.count} past jobs)"
     else:

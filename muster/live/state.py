@@ -9,6 +9,7 @@ from muster.cluster.cluster_state import ClusterState
 from muster.cluster.platform_snapshot import PlatformSnapshot
 from muster.configuration.configuration import Configuration
 from muster.forecast.configuration import QueueConfiguration
+from muster.forecast.estimate_outcome import EstimateOutcome
 from muster.forecast.learning.learned import Learned
 from muster.forecast.learning.past_job import PastJob, past_jobs
 from muster.forecast.observed_state import ObservedWorkload
@@ -45,17 +46,23 @@ def live_state(
     now_ms: int,
     history: Iterable[PastJob] = (),
     sizes: ElasticSizes | None = None,
+    estimates: Iterable[EstimateOutcome] = (),
 ) -> ObservedState:
     """Converts the objects of a cluster. `configuration` is the controller's; `history` adds past jobs to the
-    Workloads of the cluster; `sizes` are those of autoscaled gangs (`live_workloads`)."""
+    Workloads of the cluster, and `estimates` to the estimates of the history; `sizes` are those of
+    autoscaled gangs (`live_workloads`)."""
+    history = list(history)
     converted = live_workloads(cluster, configuration.rules, now_ms, sizes)
     past = past_workloads(cluster, configuration.rules, now_ms)
     recorded = {(past_job.job.name, past_job.job.submit_ms) for past_job in past}
     earlier = (h for h in history if (h.job.name, h.job.submit_ms) not in recorded)
+    every = (*(estimate for h in history for estimate in h.estimates), *estimates)
+    distinct = {(estimate.at_ms, estimate.simulated): estimate for estimate in every}
+    jobs = [*earlier, *past, *_waiting(converted.current.values(), now_ms)]
     return ObservedState(
         configuration=queue_configuration(cluster, configuration),
         workloads=converted.current,
-        learned=Learned([*earlier, *past, *_waiting(converted.current.values(), now_ms)]),
+        learned=Learned(jobs, distinct.values()),
         now_ms=now_ms,
         unreadable=converted.unreadable,
     )
@@ -76,6 +83,7 @@ def state_with_trace(
     now_ms: int,
     trace: Trace,
     sizes: ElasticSizes | None = None,
+    estimates: Iterable[EstimateOutcome] = (),
 ) -> ObservedState:
     """Converts the objects, and learns also from a trace. Without a date, the trace ends now."""
     jobs, origin_ms = trace.jobs, trace.begins_ms
@@ -83,7 +91,8 @@ def state_with_trace(
         origin_ms = now_ms - (jobs[-1].submit_ms if jobs else 0)
     dated = [moved(job, origin_ms) for job in jobs]
     placement = place(dated, queue_configuration(cluster, configuration))
-    return live_state(cluster, configuration, now_ms, past_jobs(dated, placement.jobs), sizes)
+    history = past_jobs(dated, placement.jobs)
+    return live_state(cluster, configuration, now_ms, history, sizes, estimates)
 
 
 def queue_configuration(cluster: ClusterState, configuration: Configuration) -> QueueConfiguration:

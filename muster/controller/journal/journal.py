@@ -1,6 +1,6 @@
 """Records each workload when it finishes, is deleted, or is deactivated."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -10,7 +10,16 @@ from muster.cluster.claims import device_requests
 from muster.cluster.cluster_state import ClusterState
 from muster.controller.journal.sizes import JobSizes
 from muster.controller.metrics.observer import CompletedPass, Observer
-from muster.journal.record import VERSION, Eviction, JournalRecord, PodSetRecord, WorkloadOutcome, write
+from muster.forecast.estimate_outcome import EstimateOutcome
+from muster.journal.record import (
+    VERSION,
+    EstimateRecord,
+    Eviction,
+    JournalRecord,
+    PodSetRecord,
+    WorkloadOutcome,
+    write,
+)
 from muster.kube.kinds import WORKLOADS
 from muster.kube.writes import MergePatch
 from muster.live.workloads import first_ready_ms, since_ms
@@ -26,6 +35,7 @@ from muster.objects.workload_status import (
 )
 from muster.translation.devices import DeviceRequests
 
+SECOND_MS = 1000
 EVICTIONS_MAX = 100  # per workload
 RECENT_MS = 3_600_000
 """The time before its start for which a new leader records finished workloads again, as the former leader may
@@ -33,13 +43,19 @@ have ended before it recorded them."""
 
 
 class Journal(Observer):
-    """Observes passes; `put` receives each record as a line and must not block.
+    """Observes passes; `put` receives each record as a line and must not block. `estimates` returns the
+    estimates of a Workload's start, by its UID.
 
     Keeps the Workloads of the last pass, to detect deletions, and their evictions. A new leader does not know
     earlier evictions, or deletions while there was no leader."""
 
-    def __init__(self, put: Callable[[bytes], None], failed: Callable[[], None]) -> None:
-        self._put, self._count_failure = put, failed
+    def __init__(
+        self,
+        put: Callable[[bytes], None],
+        failed: Callable[[], None],
+        estimates: Callable[[str], Iterable[EstimateOutcome]] = lambda _uid: (),
+    ) -> None:
+        self._put, self._count_failure, self._estimates = put, failed, estimates
         self._last_workloads: dict[str, Workload] = {}
         self._is_first = True
         self._evictions: dict[str, list[Eviction]] = {}  # by UID
@@ -149,6 +165,7 @@ class Journal(Observer):
             limit_seconds=workload.spec.maximum_execution_time_seconds,
             evictions=tuple(self._evictions.get(workload.metadata.uid, ())),
             groups=tuple(self._sizes.groups(workload, _flavors(workload, status), devices)),
+            estimates=tuple(map(_estimate, self._estimates(workload.metadata.uid))),
         )
         self._put(write(record))
 
@@ -167,6 +184,13 @@ def _provisioned_from(status: WorkloadStatus) -> datetime | None:
     """Returns when its admission checks began; None without checks or without quota."""
     reserved_ms = since_ms(status, QUOTA_RESERVED) if status.admission_checks else None
     return None if reserved_ms is None else _time(reserved_ms)
+
+
+def _estimate(outcome: EstimateOutcome) -> EstimateRecord:
+    of = outcome.simulated
+    times_ms = (of.age_ms, of.low_ms, of.median_ms, of.high_ms, outcome.wait_ms)
+    waited, p10, p50, p90, actual = (time_ms / SECOND_MS for time_ms in times_ms)
+    return EstimateRecord(waited=waited, p10=p10, p50=p50, p90=p90, actual=actual)
 
 
 def _flavors(workload: Workload, status: WorkloadStatus) -> Mapping[str, Mapping[str, str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from muster.cluster.cluster_state import ClusterState
 from muster.controller.gangs.planned_write import PlannedWrite
 from muster.controller.passes.pass_plan import PassPlan
+from muster.forecast.estimate_outcome import EstimateOutcome
 from muster.kube.client import Kube, WriteError
 from muster.kube.writes import Write
 
@@ -46,6 +47,10 @@ class Background(Observer):
 
     async def run(self, kube: Kube) -> None:
         """Runs until cancelled."""
+
+    def estimates(self, uid: str) -> Sequence[EstimateOutcome]:
+        """Returns the estimates of a Workload's start, for the journal."""
+        return ()
 
 
 class Observers(Observer):

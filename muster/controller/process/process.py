@@ -105,7 +105,7 @@ async def run(options: Options) -> int:
     background = options.background(metrics) if options.background else Background()
     observers: list[Observer] = [metrics, background]
     if journal is not None:
-        observers.append(Journal(journal.put, metrics.journal_failed))
+        observers.append(Journal(journal.put, metrics.journal_failed, background.estimates))
     controllers = Controllers(
         lambda: Controller(kube, wall_clock_ms, election, observers, options.configuration, history=history),
         history,

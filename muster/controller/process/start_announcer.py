@@ -14,6 +14,7 @@ from muster.cluster.queued_growth import requests_for_growth
 from muster.configuration.configuration import Configuration
 from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import Background, CompletedPass
+from muster.forecast.estimate_outcome import EstimateOutcome
 from muster.kube.client import Kube, NotLeading, WriteError
 from muster.kube.kinds import CLUSTER_QUEUES
 from muster.kube.writes import Overwrite
@@ -26,6 +27,7 @@ from muster.live.eta.calculation import (
     calculated,
     snapshot,
 )
+from muster.live.eta.estimate_log import EstimateLog
 from muster.live.eta.growth_range import (
     GrowthRange,
     annotation,
@@ -73,6 +75,7 @@ class StartAnnouncer(Background):
         self._cluster = ClusterState()
         self._leads = asyncio.Event()
         self._errors = StartErrors()
+        self._log = EstimateLog()
         self._written: dict[str, StartRange] = {}  # the annotated estimates, by UID
         self._round_ms = 0  # the time of the latest estimates
         self._early_s = INTERVAL_S_MIN  # the minimum pause while an estimate is untrue
@@ -80,8 +83,12 @@ class StartAnnouncer(Background):
     def passed(self, passed: CompletedPass) -> None:
         self._cluster = passed.cluster
         self._leads.set()
+        self._log.passed(passed.cluster)
         for error in self._errors.started(passed.cluster):
             self._metrics.gang_started(error)
+
+    def estimates(self, uid: str) -> tuple[EstimateOutcome, ...]:
+        return self._log.of(uid)
 
     async def run(self, kube: Kube) -> None:
         """Runs rounds until cancelled, starting after the first pass."""
@@ -141,7 +148,10 @@ class StartAnnouncer(Background):
         began_s = self._clock_s()
         now_ms, cluster = self._now_ms(), self._cluster
         sizes = elastic_sizes(cluster, now_ms)
-        question = Question(snapshot(cluster), self._configuration, now_ms, self._journal, sizes)
+        self._log.forget_deleted(cluster)
+        question = Question(
+            snapshot(cluster), self._configuration, now_ms, self._journal, sizes, self._log.outcomes(now_ms)
+        )
         try:
             answer = await self._calculate(question, ANSWER_S_MAX)
         except CalculationError as error:
@@ -151,6 +161,7 @@ class StartAnnouncer(Background):
             return self._early_s
         for uid, start in answer.starts.items():
             self._errors.estimated(uid, start)
+        self._log.estimated(now_ms, answer.simulated)
         await self._write(kube, answer.starts)
         await self._write_growth(kube, answer.growth)
         await self._write_run_outs(kube, answer.run_outs)

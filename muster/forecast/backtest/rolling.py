@@ -1,7 +1,10 @@
-"""Rolling backtests: the starts of each period are estimated from the records of earlier periods."""
+"""Rolling backtests: the starts of each period are estimated from the records of earlier periods.
+
+The futures are simulated in several processes; then their quantiles are corrected by the errors of the
+estimates of earlier periods."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from muster.forecast.assumptions import Assumptions
@@ -9,6 +12,7 @@ from muster.forecast.backtest.moment import jobs_until, key_of, moment
 from muster.forecast.backtest.past_run import PastRun
 from muster.forecast.configuration import QueueConfiguration
 from muster.forecast.cores import usable_cores, worker_processes
+from muster.forecast.learning.calibration import Calibration
 from muster.forecast.learning.learned import Learned
 from muster.forecast.learning.past_job import PastJob
 from muster.forecast.start_estimates import StartEstimate, estimated_starts
@@ -56,19 +60,50 @@ def period_of(run: PastRun) -> int:
 
 def backtested(test: Backtest, progress: Callable[[float], None] | None = None) -> list[PastEstimate]:
     """Returns the estimates of a sample of jobs at their submission, and of jobs that waited then."""
+    return list(_corrected(test, _simulated(test, progress)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Simulated:
+    """The simulated starts of a job in several futures, without corrections."""
+
+    number: int
+    estimate: StartEstimate
+    start_ms: int
+
+
+def _corrected(test: Backtest, simulated: Sequence[_Simulated]) -> Iterator[PastEstimate]:
+    """Yields the estimates, corrected by the estimates of earlier periods and the starts that were known then."""
+    period_ms, calibration = -1, Calibration()
+    for of in simulated:
+        begin_ms = _begin_of_period(test, of.estimate.now_ms)
+        if begin_ms != period_ms:
+            earlier = (before for before in simulated if before.estimate.now_ms < begin_ms)
+            calibration = Calibration(e.estimate.outcome(e.start_ms, begin_ms - 1) for e in earlier)
+            period_ms = begin_ms
+        estimate = replace(of.estimate, calibration=calibration)
+        yield _past_estimate(test.run.jobs[of.number], estimate, of.start_ms)
+
+
+def _simulated(test: Backtest, progress: Callable[[float], None] | None) -> list[_Simulated]:
     sampled = _sampled(test)
     workers = min(usable_cores(), len(sampled) // SAMPLES_A_PROCESS_MIN)
     _shared[:] = [test]
     _learned.clear()
     if workers <= 1:
         return [estimate for number in sampled for estimate in _estimates(number)]
-    estimates: list[PastEstimate] = []
+    estimates: list[_Simulated] = []
     with worker_processes(workers) as pool:
         for done, chunk in enumerate(pool.map(_estimates, sampled), 1):
             estimates += chunk
             if progress is not None:
                 progress(done / len(sampled))
     return estimates
+
+
+def _begin_of_period(test: Backtest, at_ms: int) -> int:
+    begin_ms = test.run.jobs[0].job.submit_ms
+    return begin_ms + (at_ms - begin_ms) // test.period_ms * test.period_ms
 
 
 _shared: list[Backtest] = []  # with the worker processes
@@ -87,12 +122,11 @@ def _sampled(test: Backtest) -> list[int]:
     return [numbers[index * len(numbers) // count] for index in range(count)]
 
 
-def _estimates(number: int) -> list[PastEstimate]:
+def _estimates(number: int) -> list[_Simulated]:
     """Estimates at the submission of a job, in a worker process."""
     (test,) = _shared
     run, now_ms = test.run, test.run.jobs[number].job.submit_ms
-    begin_ms = run.jobs[0].job.submit_ms
-    period_ms = begin_ms + (now_ms - begin_ms) // test.period_ms * test.period_ms
+    period_ms = _begin_of_period(test, now_ms)
     if period_ms not in _learned:
         _learned.clear()
         _learned[period_ms] = Learned(jobs_until(run, period_ms - 1))
@@ -102,7 +136,7 @@ def _estimates(number: int) -> list[PastEstimate]:
     delays = state.learned.delays
     estimates = estimated_starts(state, [key_of(n) for n in numbers], Assumptions(), test.seeds, delays)
     return [
-        _past_estimate(run.jobs[n], estimates[key_of(n)], start_ms)
+        _Simulated(n, estimates[key_of(n)], start_ms)
         for n in sorted(numbers)
         if (start_ms := run.start_ms(n)) is not None
     ]

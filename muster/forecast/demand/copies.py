@@ -25,7 +25,7 @@ def copied(
     job: TraceJob, name: str, end_ms: int, queue: str | None = None, user: str | None = None
 ) -> TraceJob:
     """Returns a copy with another name, submitted up to an hour earlier or later, from 0 to `end_ms`. A copy
-    has no recorded wait and no recorded delays."""
+    has no recorded wait, delays or estimates."""
     shift_ms_max = min(SHIFT_MS_MAX, end_ms // 2)
     at_ms = abs(job.submit_ms + Random(f"copy/{name}").randint(-shift_ms_max, shift_ms_max))
     return replace(
@@ -37,4 +37,5 @@ def copied(
         waited_ms=None,
         provisioning_ms=None,
         start_up_ms=None,
+        estimates=(),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from muster.forecast.estimate_outcome import EstimateOutcome
 from muster.forecast.placement import PlacedJob
 from muster.forecast.traces.trace import TraceJob
 
@@ -19,6 +20,7 @@ class PastJob:
     flavor: str = ""  # of its accelerators
     ran_ms: int | None = None  # of a job that runs: how long until now
     waiting_ms: int | None = None  # of a job that waits: how long until now
+    estimates: tuple[EstimateOutcome, ...] = ()  # of its start
 
 
 def past_jobs(trace: Sequence[TraceJob], placed: Iterable[PlacedJob]) -> list[PastJob]:
@@ -31,6 +33,7 @@ def past_jobs(trace: Sequence[TraceJob], placed: Iterable[PlacedJob]) -> list[Pa
             recorded.provisioning_ms,
             recorded.start_up_ms,
             recorded.flavor,
+            estimates=recorded.estimates,
         )
         for job in placed
     ]

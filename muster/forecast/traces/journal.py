@@ -10,13 +10,14 @@ from typing import NamedTuple
 import msgspec
 
 from muster.admission import TopologyRequest
+from muster.forecast.estimate_outcome import EstimateOutcome, SimulatedWait
 from muster.forecast.main_flavor import main_flavor
 from muster.forecast.traces.journal_sizes import elastic_of, units
 from muster.forecast.traces.pod_sets import MERGED, main_pod_set, merged
 from muster.forecast.traces.rows import RowError, Rows
 from muster.forecast.traces.trace import Trace, TraceJob
 from muster.forecast.traces.values import SECOND, duration
-from muster.journal.record import VERSION, JournalRecord
+from muster.journal.record import VERSION, EstimateRecord, JournalRecord
 from muster.objects import kueue
 from muster.translation.core_nodes import topology_request
 
@@ -47,8 +48,11 @@ def read(files: Iterable[tuple[str, Iterable[str]]], source: str) -> Trace:
             except RowError as problem:
                 rows.reject(number, problem, file)
                 continue
-            if jobs.pop(record.uid, None):
+            earlier = jobs.pop(record.uid, None)
+            if earlier is not None:
                 rows.skipped["earlier record of the same workload"] += 1
+                if not job.estimates:  # a new leader does not have them
+                    job = replace(job, estimates=earlier.estimates)
             jobs[record.uid] = job
             if len(record.pod_sets) > 1:
                 merged.add(record.uid)
@@ -122,7 +126,17 @@ def _job(record: JournalRecord, gang: _Gang) -> TraceJob:
         intern(main_flavor(pod_set.flavors for pod_set in record.pod_sets)),
         None if begun is None else elastic_of(record, begun),
         gang.topology,
+        tuple(_estimate(created_ms, estimate) for estimate in record.estimates),
     )
+
+
+def _estimate(created_ms: int, record: EstimateRecord) -> EstimateOutcome:
+    age_ms, low_ms, median_ms, high_ms, wait_ms = (
+        round(SECOND * seconds)
+        for seconds in (record.waited, record.p10, record.p50, record.p90, record.actual)
+    )
+    simulated = SimulatedWait(age_ms, low_ms, median_ms, high_ms)
+    return EstimateOutcome(created_ms + age_ms, simulated, wait_ms, has_started=True)
 
 
 def _measured_ms(begin: datetime, end: datetime) -> int:

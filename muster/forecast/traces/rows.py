@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from operator import attrgetter
 
 from muster.forecast.traces.trace import BadReason, BadRow, Trace, TraceJob
@@ -86,4 +87,5 @@ def moved(job: TraceJob, by_ms: int) -> TraceJob:
         job.flavor,
         job.elastic,
         job.topology,
+        tuple(replace(estimate, at_ms=estimate.at_ms + by_ms) for estimate in job.estimates),
     )

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from muster.admission import TopologyRequest
+from muster.forecast.estimate_outcome import EstimateOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class TraceJob:
     flavor: str = ""  # recorded flavor of its accelerators
     elastic: TraceElastic | None = None  # None: its size is fixed
     topology: TopologyRequest | None = None  # of all its pods; of an autoscaled job, its groups have theirs
+    estimates: tuple[EstimateOutcome, ...] = ()  # recorded estimates of its start
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from muster.configuration.configuration import Configuration
 from muster.files.errors import FileError
 from muster.files.reading import read_text
 from muster.forecast.assumptions import Assumptions
+from muster.forecast.estimate_outcome import EstimateOutcome, SimulatedWait
 from muster.forecast.futures import SEEDS
 from muster.forecast.growth_estimates import estimates
 from muster.forecast.observed_state import ObservedWorkload
@@ -69,6 +70,7 @@ class Question:
     now_ms: int
     journal: Path | None = None  # a folder; None: there is no journal
     sizes: ElasticSizes = field(default_factory=dict)  # of autoscaled gangs
+    estimates: tuple[EstimateOutcome, ...] = ()  # earlier ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ class EstimatedStarts:
     cpu_s: float  # CPU time of the calculation
     growth: Mapping[str, tuple[GrowthRange, ...]] = field(default_factory=dict)
     run_outs: Mapping[str, RunOuts] = field(default_factory=dict)  # by ClusterQueue
+    # The waits until the starts, before corrections, by UID of the Workload.
+    simulated: Mapping[str, SimulatedWait] = field(default_factory=dict)
 
 
 def snapshot(cluster: ClusterState) -> dict[str, bytes]:
@@ -125,9 +129,9 @@ def estimated(question: Question) -> EstimatedStarts:
     cluster, configuration = restored(question.objects), question.configuration
     now_ms, past = question.now_ms, _past(question.journal)
     if past is None:
-        state = live_state(cluster, configuration, now_ms, sizes=question.sizes)
+        state = live_state(cluster, configuration, now_ms, sizes=question.sizes, estimates=question.estimates)
     else:
-        state = state_with_trace(cluster, configuration, now_ms, past, question.sizes)
+        state = state_with_trace(cluster, configuration, now_ms, past, question.sizes, question.estimates)
     waiting = [key for key, workload in state.workloads.items() if _waits(workload)]
     growing = [key for key, workload in state.workloads.items() if workload.may_grow]
     uids = {key: live.workload.uid for key, live in state.workloads.items()}
@@ -140,6 +144,7 @@ def estimated(question: Question) -> EstimatedStarts:
         cpu_s=time.process_time(),
         growth={uids[key]: growth_ranges(growth) for key, growth in answer.growth.items()},
         run_outs=budgets,
+        simulated={uids[key]: start.simulated for key, start in answer.starts.items()},
     )
 
 

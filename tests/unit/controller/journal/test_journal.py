@@ -13,7 +13,8 @@ from muster.controller.metrics.observer import CompletedPass
 from muster.controller.passes.pass_plan import PassPlan, PassStatistics
 from muster.controller.passes.status_writes import status_patch
 from muster.controller.workload import transitions
-from muster.journal.record import JournalRecord, WorkloadOutcome
+from muster.forecast.estimate_outcome import EstimateOutcome, SimulatedWait
+from muster.journal.record import EstimateRecord, JournalRecord, WorkloadOutcome
 from muster.kube import kinds
 from muster.kube.kinds import Kind
 from muster.objects.kueue import Workload, WorkloadStatus
@@ -41,7 +42,8 @@ class Recorded:
         self.records: list[JournalRecord] = []
         self.failures = 0
         self._observed: set[str] = set()
-        self.journal = Journal(self._put, self._fail)
+        self.estimates: dict[str, tuple[EstimateOutcome, ...]] = {}
+        self.journal = Journal(self._put, self._fail, lambda uid: self.estimates.get(uid, ()))
 
     def _put(self, line: bytes) -> None:
         assert line.endswith(b"\n")
@@ -106,6 +108,15 @@ def test_finished_workload_is_recorded_with_its_gang_and_times() -> None:
     assert record.created_at.timestamp() * 1000 == millis(CREATED)
     assert record.finished_at is not None
     assert record.finished_at.timestamp() * 1000 == NOW_MS
+
+
+def test_estimates_of_the_start_are_recorded() -> None:
+    recorded, body = Recorded(), running()
+    simulated = SimulatedWait(1_500, 60_000, 90_000, 120_000)
+    recorded.estimates[view(body).metadata.uid] = (EstimateOutcome(NOW_MS, simulated, 75_500, True),)
+    recorded.observe(body, done=[finished(body)])
+    (record,) = recorded.records
+    assert record.estimates == (EstimateRecord(waited=1.5, p10=60, p50=90, p90=120, actual=75.5),)
 
 
 def test_claimed_devices_are_recorded() -> None:

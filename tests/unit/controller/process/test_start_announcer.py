@@ -5,6 +5,7 @@ import json
 import logging
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -15,6 +16,7 @@ from muster.controller.metrics.metrics import Metrics
 from muster.controller.metrics.observer import CompletedPass
 from muster.controller.passes.pass_plan import PassPlan
 from muster.controller.process.start_announcer import WRITES_A_ROUND_MAX, StartAnnouncer
+from muster.forecast.estimate_outcome import EstimateOutcome, SimulatedWait
 from muster.kube import kinds
 from muster.kube.client import Kube, NotLeading, WriteError
 from muster.kube.writes import Overwrite
@@ -115,6 +117,18 @@ def test_estimate_is_written_on_the_job() -> None:
     annotation = json.loads(write.body["metadata"]["annotations"][ETA_ANNOTATION])
     assert (annotation["p50"], annotation["futures"]) == ("2027-01-15T08:10:00Z", 20)
     assert fixture.value("muster_writes_total", kind="RayJob", verb="overwrite", result="done") == 1
+
+
+def test_later_rounds_and_the_journal_learn_from_estimates() -> None:
+    fixture, simulated = Fixture(jobs("new")), SimulatedWait(0, MINUTE_MS, MINUTE_MS, MINUTE_MS)
+    fixture.answer = EstimatedStarts({}, 0.0, simulated={uid("new"): simulated})
+    fixture.again()
+    fixture.now_ms += 2 * MINUTE_MS
+    fixture.round({})
+    pending = EstimateOutcome(NOW_MS, simulated, 2 * MINUTE_MS, False)
+    assert [question.estimates for question in fixture.questions] == [(), (pending,)]
+    fixture.passed(jobs(start=("new",)))
+    assert fixture.announcer.estimates(uid("new")) == (replace(pending, wait_ms=0, has_started=True),)
 
 
 def test_estimate_is_written_again_only_if_it_has_moved() -> None:

@@ -9,10 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster import admission as core
+from muster.forecast.estimate_outcome import EstimateOutcome, SimulatedWait
 from muster.forecast.traces import journal
 from muster.forecast.traces.pod_sets import MERGED
 from muster.forecast.traces.trace import Trace, TraceJob
-from muster.journal.record import VERSION, Eviction, JournalRecord, PodSetRecord, WorkloadOutcome, write
+from muster.journal.record import (
+    VERSION,
+    EstimateRecord,
+    Eviction,
+    JournalRecord,
+    PodSetRecord,
+    WorkloadOutcome,
+    write,
+)
 from muster.objects.kueue import TopologyRequest
 from tests.unit.forecast.traces.builders import GIB, GPU, QUANTITY, job, problems
 
@@ -103,6 +112,10 @@ JOBS: dict[str, tuple[JournalRecord, TraceJob]] = {
         ),
         trained(requests={"cpu": 1_000, GPU: 1}, topology=core.TopologyRequest(required="rack")),
     ),
+    "its start was estimated": (
+        record(estimates=(EstimateRecord(waited=1, p10=2, p50=3.5, p90=9, actual=4),)),
+        trained(estimates=(EstimateOutcome(1_000, SimulatedWait(1_000, 2_000, 3_500, 9_000), 4_000, True),)),
+    ),
     "several pods": (
         record(pod_sets=(workers(4, cpu="500m", memory="1Gi"),)),
         trained(pods=4, requests={"cpu": 500, "memory": GIB}),
@@ -133,6 +146,14 @@ def test_last_record_of_a_workload_counts() -> None:
         ("team-a/train", 95_000),
     ]
     assert trace.skipped == {"earlier record of the same workload": 1}
+
+
+def test_estimates_of_an_earlier_record_of_a_workload_count() -> None:
+    """A new leader records it again, without the estimates of the former."""
+    estimate = EstimateRecord(waited=1, p10=2, p50=3, p90=9, actual=4)
+    trace = read(record(uid="u0", created_at=at(-60)), record(estimates=(estimate,)), record())
+    simulated = SimulatedWait(1_000, 2_000, 3_000, 9_000)
+    assert trace.jobs[1].estimates == (EstimateOutcome(61_000, simulated, 4_000, True),)
 
 
 def test_records_of_several_files_are_one_trace() -> None:

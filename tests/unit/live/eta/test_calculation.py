@@ -8,18 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as replaced
 
 from muster.cluster.cluster_state import ClusterState
 from muster.configuration.configuration import DEFAULT
 from muster.forecast.assumptions import Assumptions
+from muster.forecast.estimate_outcome import EstimateOutcome, SimulatedWait
 from muster.forecast.futures import SEEDS
 from muster.forecast.start_estimates import estimated_start
+from muster.forecast.traces.journal import read
 from muster.journal.files import JournalFiles
-from muster.journal.record import VERSION, JournalRecord, PodSetRecord, WorkloadOutcome, write
+from muster.journal.record import VERSION, EstimateRecord, JournalRecord, PodSetRecord, WorkloadOutcome, write
 from muster.live.eta.calculation import CalculationError, Question, calculated, estimated, restored, snapshot
 from muster.live.eta.start_range import start_range
 from muster.live.observed import READ
-from muster.live.state import live_state
+from muster.live.state import live_state, state_with_trace
 from muster.live.workloads import elastic_sizes
 from tests.simulation.manifests import GPU, ray_job
 from tests.unit.controller.builders import NOW_MS
@@ -35,28 +38,27 @@ def question(of: ClusterState, journal: Path | None = None) -> Question:
     return Question(snapshot(of), DEFAULT, NOW_MS, journal)
 
 
+def past_record(began: datetime, run_s: float) -> JournalRecord:
+    return JournalRecord(
+        version=VERSION,
+        uid="u0",
+        namespace="team-a",
+        name="past",
+        kind="RayJob",
+        pod_sets=(PodSetRecord(name="gpu", count=4, requests={GPU: "1"}),),
+        created_at=began,
+        admitted_at=began,
+        started_at=began,
+        finished_at=began + timedelta(seconds=run_s),
+        outcome=WorkloadOutcome.SUCCEEDED,
+        queue="team-a",
+    )
+
+
 def journal_of(folder: Path, run_s: float) -> Path:
     """A journal of jobs that all ran for this long."""
     began = datetime(2026, 11, 22, 9, tzinfo=UTC)
-    lines = [
-        write(
-            JournalRecord(
-                version=VERSION,
-                uid=f"u{number}",
-                namespace="team-a",
-                name="past",
-                kind="RayJob",
-                pod_sets=(PodSetRecord(name="gpu", count=4, requests={GPU: "1"}),),
-                created_at=began,
-                admitted_at=began,
-                started_at=began,
-                finished_at=began + timedelta(seconds=run_s),
-                outcome=WorkloadOutcome.SUCCEEDED,
-                queue="team-a",
-            )
-        )
-        for number in range(6)
-    ]
+    lines = [write(replaced(past_record(began, run_s), uid=f"u{number}")) for number in range(6)]
     JournalFiles(folder, "pod-1").append(b"".join(lines), NOW_MS)
     return folder
 
@@ -74,6 +76,33 @@ def test_starts_are_those_of_muster_eta() -> None:
     state = live_state(of, DEFAULT, NOW_MS)
     estimate = estimated_start(state, KEY, Assumptions(), range(SEEDS), state.learned.delays)
     assert estimated(question(of)).starts == {UID: start_range(estimate)}
+
+
+LATE = EstimateOutcome(NOW_MS - 600_000, SimulatedWait(0, 60_000, 120_000, 180_000), 500_000, True)
+
+
+def test_earlier_estimates_correct_later_ones() -> None:
+    """The earlier estimates were too early."""
+    alone = question(cluster(NEW, DEV))
+    late = tuple(replace(LATE, at_ms=LATE.at_ms + n) for n in range(20))
+    answers = [estimated(of) for of in (alone, replace(alone, estimates=late))]
+    before, after = (answer.starts[UID] for answer in answers)
+    assert before.p50_ms is not None
+    assert after.p50_ms is not None
+    assert before.p50_ms < after.p50_ms
+    assert answers[0].simulated == answers[1].simulated
+
+
+def test_journal_has_earlier_estimates(tmp_path: Path) -> None:
+    """An estimate that the controller remembers as well counts once."""
+    of = cluster(NEW, DEV)
+    created = datetime.fromtimestamp(LATE.at_ms / 1000, UTC)
+    estimate = EstimateRecord(waited=0, p10=60, p50=120, p90=180, actual=500)
+    line = write(replaced(past_record(created, 30), estimates=(estimate,))).decode()
+    past = read([("a.jsonl", [line])], "a")
+    for remembered, count in (((), 1), ((LATE,), 1), ((replace(LATE, at_ms=LATE.at_ms + 1),), 2)):
+        state = state_with_trace(of, DEFAULT, NOW_MS, past, estimates=remembered)
+        assert state.learned.calibration.count == count
 
 
 def test_workloads_that_run_or_are_over_have_no_start() -> None:
