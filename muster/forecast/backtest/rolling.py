@@ -73,7 +73,7 @@ class _Simulated:
 
 
 def _corrected(test: Backtest, simulated: Sequence[_Simulated]) -> Iterator[PastEstimate]:
-    """Yields the estimates, corrected by the estimates of earlier periods and the starts that were known then."""
+    """Yields the estimates, corrected by estimates of earlier periods and the starts that were known then."""
     period_ms, calibration = -1, Calibration()
     for of in simulated:
         begin_ms = _begin_of_period(test, of.estimate.now_ms)

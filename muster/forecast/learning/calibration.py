@@ -26,9 +26,9 @@ MODEL_LOG = 2.0
 """Addition to the length of a range on each side, as the logarithm of a factor: simulated futures do not
 include all rules and later events, so that they may agree and be wrong."""
 
-PRIOR_SCORE = 0.6
+PRIOR_SCORE = 0.4
 """Without earlier estimates, 80% of the scores are expected between the negative of this and this: where the
-futures agree, the start may be three times as far away as they say, or a third."""
+futures agree, the start may be twice as far away as they say, or half as far."""
 
 PRIOR_WEIGHT = 5.0
 """The number of earlier estimates that count as much as that expectation. Waits of the same days deviate

@@ -47,7 +47,7 @@ def test_job_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert main(["try", "-f", file, "--queues", queues(tmp_path), *FIXED]) == 0
     output = capsys.readouterr().out
     assert "RayJob team-a/train fits now: it would get quota in ClusterQueue team-a immediately." in output
-    assert "Start: in 30s (2s to 2m03s), at " in output  # nothing was learned yet
+    assert "Start: in 30s (8s to 1m19s), at " in output  # nothing was learned yet
     assert "within 30 days in 20 of 20 futures" in output
     assert "cpu 8, memory 16Gi, nvidia.com/gpu 4" in output
     assert "- no other job is submitted" in output
