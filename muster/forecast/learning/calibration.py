@@ -43,7 +43,7 @@ HALF_LIFE = 1 / 3
 """The share of the earlier estimates that are more recent than one which counts half."""
 
 PAST_MAX = 200
-"""Of more earlier estimates, every n-th counts."""
+"""Largest number of earlier estimates that count: if there are more, every n-th does."""
 
 SCORE_MAX = 20.0
 WAIT_LOG_MAX = log(10 * 365 * 24 * 3600.0)
