@@ -31,6 +31,7 @@ def quota(cluster: Cluster) -> Iterator[str]:
     cpu_quota(cluster, declared)
 
 
+@pytest.mark.thorough
 def test_a_quota_edited_by_hand_is_reported_and_reverted(
     cluster: Cluster, quota: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

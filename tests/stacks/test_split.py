@@ -149,6 +149,7 @@ def test_a_change_of_the_foundation_is_deployed_before_the_parts_that_use_it(
     assert [w for w in outcome.warnings if "stack prod-foundation was deployed with other settings" in w]
 
 
+@pytest.mark.thorough
 def test_a_state_is_split_without_a_change(checkout: Checkout, unsplit: Outcome, config: Config) -> None:
     two: dict[Part, str] = {"foundation": "prod", "cluster": "prod", "tenants": "teams"}
     state = checkout.select("prod").exported()

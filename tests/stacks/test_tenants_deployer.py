@@ -24,6 +24,8 @@ from tools.toolchain.crds import ensure_crds
 from tools.toolchain.paths import RunState
 from tools.toolchain.steps import StepError
 
+pytestmark = pytest.mark.thorough
+
 ACCOUNT = "deploy-tenants@acme-ml-dev.iam.gserviceaccount.com"
 TWO: dict[Part, str] = {"foundation": "base", "cluster": "base", "tenants": "teams"}
 SEARCH = {
@@ -83,7 +85,6 @@ def as_user(name: str, admin: Kubectl, signer: Path, folder: Path) -> Kubectl:
     return Kubectl(admin.executable, folder / "kubeconfig")
 
 
-@pytest.mark.thorough
 def test_another_account_cannot_deploy_the_tenants(platform: Platform, tmp_path: Path) -> None:
     """The test of the test: without the binding, the API server refuses."""
     folder = authority_of(platform)
@@ -171,7 +172,6 @@ def test_the_account_cannot_change(platform: Platform, target: tuple[str, ...], 
         platform.account.run(*arguments)
 
 
-@pytest.mark.thorough
 def test_all_tenants_are_removed_with_these_rights_only(platform: Platform) -> None:
     platform.up(platform.account, "teams")
     platform.destroy(platform.account, "teams")

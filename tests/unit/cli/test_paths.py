@@ -159,7 +159,7 @@ def arguments(what: str, path: str, folder: Path) -> list[str]:
     return [verb, *named, *(option_name.format(folder=folder) for option_name in beside)]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", BAD_INPUTS)
 @pytest.mark.parametrize("what", READING)
 def test_bad_inputs_are_one_line(
