@@ -37,6 +37,7 @@ def test_mean_waits_of_a_forecast_are_those_of_the_controller(name: str, assumed
     assert pair.forecast.order() == pair.measured.order()
 
 
+@pytest.mark.thorough
 def test_a_forecast_preempts_what_the_controller_preempts(assumed: Assumptions) -> None:
     """The higher class waits a few seconds, for KubeRay and for pods: no wait differs by more than that."""
     pair = played("priority", assumed)

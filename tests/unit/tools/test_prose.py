@@ -203,6 +203,7 @@ ALERTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("path", "text", "places"), ALERTS.values(), ids=ALERTS)
 def test_vale_reports_the_house_style(path: str, text: str, places: list[tuple[int, str, bool]]) -> None:
     executable = find_tool(TOOLS["vale"])
