@@ -7,12 +7,11 @@ from typing import Any
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from tests.stacks.autoscaler_rights import existing, granted
-from tests.stacks.dry_runs import Manifest, User
+from tests.stacks.dry_runs import EFFECT_SECONDS_MAX, Manifest, User
 from tests.stacks.job_requests import NAMESPACE, batch_job, job_set, leader_worker_set, replicated_job
 from tests.stacks.ray_requests import refusal
 from tests.stacks.worker_groups import group
 
-POLICY_SECONDS_MAX = 15.0
 # Has the rights of `edit` in team-a, by an administrator's Role; a team has none on these objects.
 DAVE: User = ("--as=dave@example.com", "--as-group=system:authenticated")
 SUBJECT = {"kind": "User", "name": "dave@example.com", "apiGroup": "rbac.authorization.k8s.io"}
@@ -117,7 +116,7 @@ def allowed_by_name(server: Kubectl) -> Iterator[None]:
     try:
         with existing(server, granted("dave", RULES, SUBJECT)):
             allowed = MAKERS["Pod"](ALLOWED, PODS["a GPU"])
-            wait_until("the labels", lambda: not refusal(server, DAVE, allowed), POLICY_SECONDS_MAX)
+            wait_until("the labels", lambda: not refusal(server, DAVE, allowed), EFFECT_SECONDS_MAX)
             yield
     finally:
         server.run("label", "namespace", NAMESPACE, *(f"{label}-" for label in labels))

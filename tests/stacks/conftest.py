@@ -12,7 +12,7 @@ from preview.pulumi_cli import SAVED_ONCE, PulumiCli, Stack
 from sandbox.cluster.control_plane import start_control_plane, wait_for_quotas
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import Processes, wait_until
-from tests.stacks.dry_runs import Manifest
+from tests.stacks.dry_runs import EFFECT_SECONDS_MAX, Manifest
 from tests.stacks.job_requests import batch_job, job_set
 from tests.stacks.ray_requests import (
     ADMIN,
@@ -82,7 +82,7 @@ def local_stack(local_cli: PulumiCli) -> Stack:
 def wait_for_suspension(cluster: Kubectl) -> None:
     """Waits for stack local's policies for each kind: the API server enforces new ones with some delay."""
     for make in (rayjob, raycluster, rayservice, batch_job, job_set):
-        wait_until("suspension at creation", partial(_is_suspended, cluster, make()), 15.0)
+        wait_until("suspension at creation", partial(_is_suspended, cluster, make()), EFFECT_SECONDS_MAX)
 
 
 def _is_suspended(cluster: Kubectl, manifest: Manifest) -> bool:

@@ -19,7 +19,8 @@ Patch = list[dict[str, Any]] | dict[str, Any]
 User = tuple[str, ...]
 
 HEADERS = {"--as": "Impersonate-User", "--as-group": "Impersonate-Group"}
-SECONDS_MAX = 60.0
+EFFECT_SECONDS_MAX = 60.0
+"""Bound of an answer, and of the time until the API server enforces a change: a second on a quiet machine."""
 
 
 class Target(NamedTuple):
@@ -38,7 +39,7 @@ class Connection:
     def __init__(self, kubeconfig: Path) -> None:
         config = KubeConfig.from_file(str(kubeconfig)).get()
         assert config is not None
-        options = ConnectionParams(timeout=httpx2.Timeout(SECONDS_MAX), trust_env=False)
+        options = ConnectionParams(timeout=httpx2.Timeout(EFFECT_SECONDS_MAX), trust_env=False)
         self._http = Client(config, options)
         self._resources: dict[str, list[Manifest]] = {}
         atexit.register(self._http.close)

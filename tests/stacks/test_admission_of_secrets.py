@@ -11,7 +11,7 @@ import pytest
 from components.admission.policies import AdmissionPolicies, AdmissionPoliciesArgs
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
-from tests.stacks.dry_runs import Manifest
+from tests.stacks.dry_runs import EFFECT_SECONDS_MAX, Manifest
 from tests.stacks.job_requests import batch_job, job_set, leader_worker_set
 from tests.stacks.ray_requests import ADMIN, ALICE, raycluster, rayjob, rayservice, refusal
 from tests.unit.components.harness import declare
@@ -118,7 +118,7 @@ def guarded(server: Kubectl) -> Iterator[Kubectl]:
             server.run("label", "namespace", namespace, *labels)
         server.create(manifests)
         for make in MAKERS.values():  # each kind has its own policy
-            wait_until("the policies' effect", partial(is_refused, server, make), 15.0)
+            wait_until("the policies' effect", partial(is_refused, server, make), EFFECT_SECONDS_MAX)
         yield server
     finally:
         for manifest in manifests:

@@ -24,7 +24,7 @@ from tests.stacks.accelerator_requests import (
     pod,
 )
 from tests.stacks.autoscaler_rights import account, existing, granted
-from tests.stacks.dry_runs import Manifest, Patch, Target, User
+from tests.stacks.dry_runs import EFFECT_SECONDS_MAX, Manifest, Patch, Target, User
 from tests.stacks.job_requests import NAMESPACE
 from tests.stacks.ray_requests import ADMIN, CONTROLLER, QUEUE, refusal, refused_patch
 
@@ -208,7 +208,7 @@ def claim(kind: str) -> Manifest:
 def test_users_create_no_claims(server: Kubectl, kind: str) -> None:
     """Kubernetes' role `edit` allows it."""
     with existing(server, [EDITOR]):
-        wait_until("the role", lambda: COUNTED in refusal(server, DAVE, claim(kind)), 15.0)
+        wait_until("the role", lambda: COUNTED in refusal(server, DAVE, claim(kind)), EFFECT_SECONDS_MAX)
 
 
 @pytest.mark.parametrize("kind", CLAIMS)
@@ -247,7 +247,11 @@ REQUEST: Manifest = {
 def test_nodes_are_provisioned_by_the_engine(server: Kubectl, user: User, message: str) -> None:
     rules = [{"apiGroups": ["autoscaling.x-k8s.io"], "resources": ["*"], "verbs": ["*"]}]
     with existing(server, granted("dave-provisions", rules, SUBJECT)):
-        wait_until("the right", lambda: "is forbidden: User" not in refusal(server, user, REQUEST), 15.0)
+        wait_until(
+            "the right",
+            lambda: "is forbidden: User" not in refusal(server, user, REQUEST),
+            EFFECT_SECONDS_MAX,
+        )
         refused = refusal(server, user, REQUEST)
     assert message in refused
     assert bool(refused) is bool(message)

@@ -11,7 +11,7 @@ from preview.pulumi_cli import PulumiCli
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from tests.stacks.conftest import LOCAL, wait_for_suspension
-from tests.stacks.dry_runs import Manifest
+from tests.stacks.dry_runs import EFFECT_SECONDS_MAX, Manifest
 from tests.stacks.job_requests import batch_job, job_set, leader_worker_set
 from tests.stacks.ray_requests import (
     ADMIN,
@@ -26,7 +26,6 @@ from tests.stacks.ray_requests import (
     unqueued,
 )
 
-POLICY_SECONDS_MAX = 15.0
 COUNT = "muster.dev/replicas"
 KINDS = {
     "RayJob": (rayjob, "spec.suspend"),
@@ -55,7 +54,7 @@ def older(
         # Policies that suspend, or check schedules, are deleted; those that require suspension are created.
         assert local_cli.select("local", changed).up().counts.keys() == {"create", "delete"}
         for make, _ in KINDS.values():  # each kind has its own policy
-            wait_until("the policies' effect", partial(is_refused, server, make), POLICY_SECONDS_MAX)
+            wait_until("the policies' effect", partial(is_refused, server, make), EFFECT_SECONDS_MAX)
         yield server
     finally:
         local_cli.select("local", LOCAL).up()

@@ -17,7 +17,7 @@ from sandbox.cluster.processes import Processes, wait_until
 from sandbox.stack_file import SOURCE, STACK, read
 from tests.stacks.autoscaler_rights import account, by_kuberay
 from tests.stacks.conftest import STAND_INS
-from tests.stacks.dry_runs import Manifest, Patch, Target
+from tests.stacks.dry_runs import EFFECT_SECONDS_MAX, Manifest, Patch, Target
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,
@@ -41,7 +41,6 @@ KINDS = {"RayJob": rayjob, "RayCluster": raycluster, "RayService": rayservice}
 ELASTIC = "kueue.x-k8s.io/elastic-job"  # an annotation of Kueue, and its scheduling gate
 GATES = [{"name": ELASTIC}]
 KAI_QUEUE = "kai.scheduler/queue"
-POLICY_SECONDS_MAX = 15.0
 
 Folders = pytest.TempPathFactory
 
@@ -88,7 +87,7 @@ def kueue(deployment: Deployment) -> Kubectl:
     """Engine kueue, with an autoscaled RayCluster."""
     server = deployment.server
     for make in KINDS.values():
-        wait_until("annotations", partial(is_annotated, server, make()), POLICY_SECONDS_MAX)
+        wait_until("annotations", partial(is_annotated, server, make()), EFFECT_SECONDS_MAX)
     server.run("create", "-f", "-", *ALICE, stdin=json.dumps(autoscaled(raycluster("elastic"), GATES)))
     server.create(by_kuberay("elastic", "elastic"))
     return server
@@ -118,7 +117,7 @@ def kai(tools: dict[str, Path], tmp_path_factory: Folders) -> Iterator[Kubectl]:
 
 def wait_for_refusals(server: Kubectl, manifest: Manifest) -> None:
     """Waits until the API server enforces the policies."""
-    wait_until("refusals", lambda: refusal(server, ALICE, manifest) != "", POLICY_SECONDS_MAX)
+    wait_until("refusals", lambda: refusal(server, ALICE, manifest) != "", EFFECT_SECONDS_MAX)
 
 
 def is_annotated(server: Kubectl, manifest: Manifest) -> bool:

@@ -15,11 +15,10 @@ from muster.objects.names import ETA_ANNOTATION, GROWTH_ETA_ANNOTATION, RESOURCE
 from sandbox.cluster.controller_process import write_token_kubeconfig
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
-from tests.stacks.dry_runs import Manifest
+from tests.stacks.dry_runs import EFFECT_SECONDS_MAX, Manifest
 from tests.stacks.kueue_objects import workload
 from tests.stacks.ray_requests import ADMIN, child, refusal
 
-POLICY_SECONDS_MAX = 15.0
 NAME = "for-the-controller"
 
 
@@ -136,12 +135,12 @@ def invalid(server: Kubectl, request: pytest.FixtureRequest) -> tuple[Kind[Any],
     binding["metadata"] = {"name": binding["metadata"]["name"]}
     server.run("delete", target)
     try:
-        wait_until("no policy", lambda: not refusal(server, ADMIN, manifest), POLICY_SECONDS_MAX)
+        wait_until("no policy", lambda: not refusal(server, ADMIN, manifest), EFFECT_SECONDS_MAX)
         server.create([manifest])
     finally:
         server.create([binding])
     other = manifest | {"metadata": {"name": "another"}}
-    wait_until("the policy again", lambda: bool(refusal(server, ADMIN, other)), POLICY_SECONDS_MAX)
+    wait_until("the policy again", lambda: bool(refusal(server, ADMIN, other)), EFFECT_SECONDS_MAX)
     return kind, f"{request.param}/{NAME}"
 
 

@@ -19,6 +19,7 @@ from sandbox.cluster.controller_process import write_token_kubeconfig
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from tests.simulation.manifests import HEAD, ray_cluster_spec, ray_job, ray_service
+from tests.stacks.dry_runs import EFFECT_SECONDS_MAX
 from tests.stacks.ray_requests import ADMIN, refusal
 from tests.unit.controller.builders import job
 from tools.toolchain.paths import CHECKOUT
@@ -182,7 +183,9 @@ def test_an_exhausted_resource_quota_refuses_no_dry_run(server: Kubectl, account
     """The pods that use the quota may be preempted."""
     server.run("create", "quota", "nothing", "--namespace=team-b", "--hard=pods=0,services=0")
     pod = {"apiVersion": "v1", "kind": "Pod", **POD.body}
-    wait_until("the quota of zero", lambda: "exceeded quota" in refusal(server, ADMIN, pod), 15.0)
+    wait_until(
+        "the quota of zero", lambda: "exceeded quota" in refusal(server, ADMIN, pod), EFFECT_SECONDS_MAX
+    )
     try:
         assert refusals(account, job(ray_job("dev", namespace="team-b", worker=WORKER))) == []
     finally:

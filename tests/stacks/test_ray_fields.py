@@ -14,13 +14,12 @@ from components.admission.fields.table import Effect, table
 from components.admission.ray import RAY_KINDS
 from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
-from tests.stacks.dry_runs import Manifest, Target, connection
+from tests.stacks.dry_runs import EFFECT_SECONDS_MAX, Manifest, Target, connection
 from tests.stacks.ray_fields import Change, Schema, changed, changes, with_newer_fields
 from tests.stacks.ray_requests import ALICE, create, message_of, raycluster, rayjob, rayservice
 from tools.docs import ray_fields
 from tools.toolchain.steps import StepError
 
-CRD_SECONDS_MAX = 15.0
 WAITING, RUNNING = "fields-waiting", "fields-running"
 GROUP = 20  # harmless changes that one request makes
 SUBMITTER = {
@@ -62,10 +61,10 @@ def queued(kind: str, name: str) -> Manifest:
 def newer(server: Kubectl) -> Iterator[Kubectl]:
     """The server with these schemas in its CRDs; they are restored afterwards."""
     serve(server, schemas())
-    wait_until("the new fields", lambda: stores_newer_fields(server), CRD_SECONDS_MAX)
+    wait_until("the new fields", lambda: stores_newer_fields(server), EFFECT_SECONDS_MAX)
     yield server
     serve(server, ray_fields.schemas())
-    wait_until("the pinned fields", lambda: not stores_newer_fields(server), CRD_SECONDS_MAX)
+    wait_until("the pinned fields", lambda: not stores_newer_fields(server), EFFECT_SECONDS_MAX)
 
 
 def serve(server: Kubectl, served: Mapping[str, Schema]) -> None:

@@ -11,7 +11,7 @@ from sandbox.cluster.kubectl import Kubectl
 from sandbox.cluster.processes import wait_until
 from settings.model.base import amount
 from settings.model.tenants.tenant import JOB_OBJECTS
-from tests.stacks.dry_runs import Manifest
+from tests.stacks.dry_runs import EFFECT_SECONDS_MAX, Manifest
 from tests.stacks.job_requests import batch_job, cron_job, job_set, leader_worker_set
 from tests.stacks.ray_requests import (
     ADMIN,
@@ -59,7 +59,9 @@ def test_ray_objects_are_bounded_by_default(server: Kubectl) -> None:
         key: amount(bound) for key, bound in JOB_OBJECTS.items()
     }
     created = ("rayjobs.ray.io", "rayclusters.ray.io", "rayservices.ray.io", "jobs.batch")
-    wait_until("the count", lambda: all(used(server, f"count/{kind}") for kind in created), 15.0)
+    wait_until(
+        "the count", lambda: all(used(server, f"count/{kind}") for kind in created), EFFECT_SECONDS_MAX
+    )
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ def exhausted(server: Kubectl) -> Iterator[str]:
     """A ResourceQuota of team-a that has no room for another Ray object, as if the tenant had used it up."""
     hard = ",".join(f"{key}=0" for key in JOB_OBJECTS)
     server.run("create", "quota", "exhausted", IN_TEAM_A, f"--hard={hard}")
-    wait_until("the quota", lambda: "exceeded quota" in refusal(server, ALICE, rayjob()), 15.0)
+    wait_until("the quota", lambda: "exceeded quota" in refusal(server, ALICE, rayjob()), EFFECT_SECONDS_MAX)
     yield "exhausted"
     server.run("delete", "quota", "exhausted", IN_TEAM_A)
 
