@@ -12,7 +12,7 @@ from tests.simulation.simulation import Simulation
 from tools.testing.effort import seeds
 
 SEEDS = seeds(1, 2, 3, 4)
-GRACE_S = 200
+GRACE_S = 100  # less than the bound of usage_covers_pods (tests/simulation/bounds.py)
 REACTION_S = 5.0
 """Seconds in which pods may exceed the quota: until the controller has suspended the job."""
 SLOW = {**WORKER, "spec": {**WORKER["spec"], "terminationGracePeriodSeconds": GRACE_S}}
