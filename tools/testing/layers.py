@@ -19,7 +19,7 @@ class Lane(Enum):
 
     TWO_PROCESSES = "two processes"
     ONE_PROCESS = "one process"
-    """Types and the C compiler use one core, and previews wait for servers."""
+    """Types and the C compiler use one core."""
     WAITING = "waiting"
     NODES = "nodes"
     """These two get the CPU first: they wait for clusters or a browser most of the time."""
@@ -113,11 +113,11 @@ LAYERS = (
     LINT,
     _tests("unit", f"unit and property tests ({EXAMPLES_PERCENT} % of the examples)"),
     _tests("mistakes", f"{MUTANTS} mutants of the shipped stack files (MUTANTS_SEED={MUTANTS_SEED})"),
+    _cluster_tests("stacks", "previews, policies, charts, the API server's answers", Lane.TWO_PROCESSES),
     _tests("conformance", "conformance with Kueue's own cases", RECORD),
     _tests(
         "compiled", "the admission core as the controller's image compiles it", RECORD, lane=Lane.ONE_PROCESS
     ),
-    _cluster_tests("stacks", "previews, policies, charts, the API server's answers", Lane.ONE_PROCESS),
     _tests("simulation", f"simulation with faults ({HISTORIES} random histories, seeds from 0)"),
     _cluster_tests("sandbox", "end to end", Lane.WAITING),
     _tests("browser", "the pages of forecasts and of clusters in a real browser", lane=Lane.NODES),
