@@ -57,12 +57,11 @@ def live_state(
     recorded = {(past_job.job.name, past_job.job.submit_ms) for past_job in past}
     earlier = (h for h in history if (h.job.name, h.job.submit_ms) not in recorded)
     every = (*(estimate for h in history for estimate in h.estimates), *estimates)
-    distinct = {(estimate.at_ms, estimate.simulated): estimate for estimate in every}
     jobs = [*earlier, *past, *_waiting(converted.current.values(), now_ms)]
     return ObservedState(
         configuration=queue_configuration(cluster, configuration),
         workloads=converted.current,
-        learned=Learned(jobs, distinct.values()),
+        learned=Learned(jobs, dict.fromkeys(every)),  # the journal may have those in memory, too
         now_ms=now_ms,
         unreadable=converted.unreadable,
     )

@@ -94,13 +94,15 @@ def test_earlier_estimates_correct_later_ones() -> None:
 
 
 def test_journal_has_earlier_estimates(tmp_path: Path) -> None:
-    """An estimate that the controller remembers as well counts once."""
+    """An estimate that the controller remembers as well counts once; those of other jobs in the same round
+    count too."""
     of = cluster(NEW, DEV)
     created = datetime.fromtimestamp(LATE.at_ms / 1000, UTC)
     estimate = EstimateRecord(waited=0, p10=60, p50=120, p90=180, actual=500)
     line = write(replaced(past_record(created, 30), estimates=(estimate,))).decode()
     past = read([("a.jsonl", [line])], "a")
-    for remembered, count in (((), 1), ((LATE,), 1), ((replace(LATE, at_ms=LATE.at_ms + 1),), 2)):
+    later, longer = replace(LATE, at_ms=LATE.at_ms + 1), replace(LATE, wait_ms=LATE.wait_ms + 60_000)
+    for remembered, count in (((), 1), ((LATE,), 1), ((later,), 2), ((longer,), 2), ((later, longer), 3)):
         state = state_with_trace(of, DEFAULT, NOW_MS, past, estimates=remembered)
         assert state.learned.calibration.count == count
 
