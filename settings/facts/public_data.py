@@ -38,8 +38,8 @@ class Machines:
 def read_machines(text: str, source: str) -> Machines:
     """Returns the machine types of JSON (`gcloud compute machine-types list --format=json`) or of CSV
     (SkyPilot's gcp/vms.csv). Raises FileError for another format."""
-    of_compute = text.lstrip().startswith("[")
-    rows = _of_compute(text, source) if of_compute else _of_catalog(text, source)
+    is_of_compute = text.lstrip().startswith("[")
+    rows, parts = _of_compute(text, source) if is_of_compute else (_of_catalog(text, source), {})
     sizes: dict[str, Mapping[str, int]] = {}
     zones: defaultdict[str, set[str]] = defaultdict(set)
     for name, vcpus, memory_gib, zone in rows:
@@ -47,7 +47,6 @@ def read_machines(text: str, source: str) -> Machines:
         zones[name].add(zone)
     if not sizes:
         raise FileError(f"{source}: expected machine types, but there are none")
-    parts = _parts(json.loads(text)) if of_compute else {}
     return Machines(sizes, {name: frozenset(has) for name, has in zones.items()}, parts)
 
 
@@ -69,10 +68,10 @@ def _parts(items: Iterable[Mapping[str, Any]]) -> dict[str, Parts]:
 Row = tuple[str, float, float, str]
 
 
-def _of_compute(text: str, source: str) -> list[Row]:
+def _of_compute(text: str, source: str) -> tuple[list[Row], dict[str, Parts]]:
     try:
         items: list[Mapping[str, Any]] = json.loads(text)
-        return [
+        rows = [
             (
                 item["name"],
                 item["guestCpus"],
@@ -82,6 +81,7 @@ def _of_compute(text: str, source: str) -> list[Row]:
             for item in items
             if not item.get("isSharedCpu") and not item.get("deprecated")
         ]
+        return rows, _parts(items)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError(
             f"{source}: expected the output of `gcloud compute machine-types list --format=json`: {error!r}"

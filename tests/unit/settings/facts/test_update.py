@@ -51,6 +51,10 @@ a2-highgpu-1g,12.0,85.0,A100,1.0,A100,us-west1,us-west1-b,3.67,1.1
 UNREADABLE = {
     "other columns": ("name,cpus\nn2,4\n", "InstanceType, vCPUs, MemoryGiB, AvailabilityZone"),
     "text for a number": (CATALOG.replace("4.0,16.0", "many,16.0"), "line 2: expected numbers"),
+    "a GPU without a type": (
+        json.dumps([machine_type(G2, 4, 16384, accelerators=[{"guestAcceleratorCount": 1}])]),
+        "machine-types list --format=json",
+    ),
     "nothing": ("[]", "expected machine types, but there are none"),
     "JSON of another command": ('[{"name": "us-west1"}]', "machine-types list --format=json"),
     "incomplete JSON": ("[{", "machine-types list --format=json"),
