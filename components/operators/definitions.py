@@ -17,16 +17,19 @@ from components.operators.namespace import OperatorNamespace, OperatorNamespaceA
 
 def install(
     component: Component,
+    prefix: str,
     definitions: Sequence[str],
     place: OperatorNamespaceArgs,
     chart: HelmChart,
     values: Mapping[str, Any],
 ) -> Release:
-    """Declares the CRDs (URLs), the namespace and the release as children of the component."""
+    """Declares the CRDs (URLs), the namespace and the release as children of the component; the prefix begins
+    the names of the first two."""
+    plural = "s" if len(definitions) > 1 else ""
     crds = ConfigGroup(
-        component.named(f"{chart.name}-definition"),
+        component.named(f"{prefix}-definition{plural}"),
         files=list(definitions),
         opts=component.child(retain_on_delete=True),
     )
-    home = OperatorNamespace(f"{chart.name}-namespace", place, component.child())
+    home = OperatorNamespace(f"{prefix}-namespace", place, component.child())
     return release(chart, values, component.child(depends_on=[crds, *home.ready]))

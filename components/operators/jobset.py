@@ -43,7 +43,7 @@ class JobSet(Component):
         definition = f"{SOURCE}/{settings.revision}/{DEFINITION}"
         place = OperatorNamespaceArgs(NAMESPACE, "restricted", served=(9443,), metrics=(8443,))
         chart = HelmChart("jobset", NAMESPACE, CHART, settings.version, skip_crds=True)
-        install(self, [definition], place, chart, values(settings, args.node_selector))
+        install(self, "jobset", [definition], place, chart, values(settings, args.node_selector))
 
 
 def values(settings: JobSetSettings, node_selector: Mapping[str, str]) -> dict[str, Any]:

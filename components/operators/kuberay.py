@@ -6,11 +6,11 @@ from typing import Any
 
 import pulumi
 from pulumi_kubernetes.helm.v3 import Release
-from pulumi_kubernetes.yaml.v2 import ConfigGroup
 
 from components.base import Component
-from components.operators.charts import HelmChart, container_resources, release
-from components.operators.namespace import OperatorNamespace, OperatorNamespaceArgs
+from components.operators.charts import HelmChart, container_resources
+from components.operators.definitions import install
+from components.operators.namespace import OperatorNamespaceArgs
 from muster.cluster.jobs.kinds import RESOURCES
 from muster.cluster.jobs.rayjob import RAY_CRON_JOB
 from settings.manifests.lost_nodes import lost_node_tolerations
@@ -34,45 +34,37 @@ class KubeRayArgs:
 
 
 class KubeRay(Component):
-    """The operator's Helm chart; nothing if the operator is GKE's add-on or already exists.
-
-    The CRDs are separate resources, before the release: they are in the chart's crds/, which Helm installs
-    once and never upgrades. They are retained when the stack is destroyed, because deleting a CRD deletes all
-    users' Ray jobs; use `kubectl delete crd` to do so.
-    """
+    """The operator's Helm chart, with its CRDs (components/operators/definitions.py); nothing if the operator
+    is GKE's add-on or already exists."""
 
     def __init__(self, name: str, args: KubeRayArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("KubeRay", name, opts)
-        self.release: Release | None = None
-        if args.kuberay.install == "helm":
-            self.release = self._release(args, self._definitions(args.kuberay))
+        self.release = self._install(args) if args.kuberay.install == "helm" else None
         self.register_outputs({"install": args.kuberay.install})
 
-    def _definitions(self, settings: KubeRaySettings) -> ConfigGroup:
-        plurals = [
-            *sorted(RESOURCES["ray.io"]),
-            *([RAY_CRON_JOB.plural] if settings.feature_gates.get("RayCronJob") else []),
-        ]
-        folder = f"{SOURCE}/{settings.revision}/helm-chart/kuberay-operator/crds"
-        return ConfigGroup(
-            self.named("kuberay-definitions"),
-            files=[f"{folder}/ray.io_{plural}.yaml" for plural in plurals],
-            opts=self.child(retain_on_delete=True),
-        )
-
-    def _release(self, args: KubeRayArgs, definitions: ConfigGroup) -> Release:
+    def _install(self, args: KubeRayArgs) -> Release:
+        settings = args.kuberay
         place = OperatorNamespaceArgs(NAMESPACE, "restricted", metrics=(8080,))
-        home = OperatorNamespace("kuberay-namespace", place, self.child())
         chart = HelmChart(
             "kuberay-operator",
             NAMESPACE,
             "kuberay-operator",
-            args.kuberay.chart_version,
+            settings.chart_version,
             REPOSITORY,
             skip_crds=True,
         )
-        chart_values = values(args.kuberay, args.engine, args.node_selector)
-        return release(chart, chart_values, self.child(depends_on=[definitions, *home.ready]))
+        chart_values = values(settings, args.engine, args.node_selector)
+        return install(self, "kuberay", _definitions(settings), place, chart, chart_values)
+
+
+def _definitions(settings: KubeRaySettings) -> list[str]:
+    """Returns the URLs of the CRDs."""
+    plurals = [
+        *sorted(RESOURCES["ray.io"]),
+        *([RAY_CRON_JOB.plural] if settings.feature_gates.get("RayCronJob") else []),
+    ]
+    folder = f"{SOURCE}/{settings.revision}/helm-chart/kuberay-operator/crds"
+    return [f"{folder}/ray.io_{plural}.yaml" for plural in plurals]
 
 
 def values(settings: KubeRaySettings, engine: str, node_selector: Mapping[str, str]) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class LeaderWorkerSet(Component):
         definition = f"{SOURCE}/{settings.revision}/{DEFINITION}"
         place = OperatorNamespaceArgs(NAMESPACE, "restricted", served=(9443,), metrics=(8443,))
         chart = HelmChart("lws", NAMESPACE, CHART, settings.version, skip_crds=True)
-        install(self, [definition], place, chart, values(settings, args.node_selector))
+        install(self, "lws", [definition], place, chart, values(settings, args.node_selector))
 
 
 def values(settings: LeaderWorkerSetSettings, node_selector: Mapping[str, str]) -> dict[str, Any]:
