@@ -18,12 +18,17 @@ ENGINE_ACCOUNTS = {"muster": f"system:serviceaccount:{namespaces.MUSTER}:muster-
 Engine = Literal["muster", "kueue", "kai"]
 
 
+def is_schedule(owner: str, schedule: Schedule) -> str:
+    """Returns CEL for: an owner reference is to an object of this kind."""
+    return f'{owner}.kind == "{schedule.name}" && {owner}.apiVersion.startsWith("{schedule.group}/")'
+
+
 def controllers(root: str, *schedules: Schedule | None) -> str:
     """Returns CEL for the references to the controller of an object. Objects of these kinds do not count: a
     job that was created on a schedule is no part of another one."""
     conditions = [
         "o.?controller.orValue(false)",
-        *(f'!(o.kind == "{it.name}" && o.apiVersion.startsWith("{it.group}/"))' for it in schedules if it),
+        *(f"!({is_schedule('o', schedule)})" for schedule in schedules if schedule),
     ]
     return f"{root}.metadata.?ownerReferences.orValue([]).filter(o, {' && '.join(conditions)})"
 

@@ -15,7 +15,15 @@ from dataclasses import replace
 
 from components.admission.autoscaling import autoscales
 from components.admission.queues import Mutation
-from components.admission.ray import Engine, Policy, Requests, is_trusted, requests_of, spec_is_written
+from components.admission.ray import (
+    Engine,
+    Policy,
+    Requests,
+    is_schedule,
+    is_trusted,
+    requests_of,
+    spec_is_written,
+)
 from muster.cluster.jobs.kuberay import OWNER_NAME_MAX
 from muster.cluster.jobs.rayjob import RAY_CRON_JOB, RAY_JOB
 from muster.objects.names import ELASTIC_ANNOTATION, MAX_EXEC_TIME_LABEL, PRIORITY_LABEL, QUEUE_LABEL
@@ -43,7 +51,7 @@ _METADATA = f"object.{TEMPLATE}.?metadata"
 _IS_OF_QUEUED_SCHEDULE = (
     f'object.spec.?metadata[?"{QUEUE_LABEL}"].hasValue() && '
     "object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false) && "
-    f'o.kind == "{RAY_CRON_JOB.name}" && o.apiVersion.startsWith("{RAY_CRON_JOB.group}/"))'
+    f"{is_schedule('o', RAY_CRON_JOB)})"
 )
 _TEMPLATE_IS_WRITTEN = (
     f'request.operation == "CREATE" || object.{TEMPLATE} != oldObject.{TEMPLATE} || '
