@@ -114,14 +114,17 @@ class Facts:
         removed pods, once they no longer run."""
         if not job.shrinks or status.admission is None:
             return job.reclaimable_pods
+        sizes, pod_sets = {pods.name: pods.count for pods in job.pod_sets}, self.workload.spec.pod_sets
+        removed = {pods.name: pods.count - sizes.get(pods.name, pods.count) for pods in pod_sets}
+        if not any(count > 0 for count in removed.values()):
+            return job.reclaimable_pods  # of most jobs, whose pods need not be counted
         ended = {pods.name: pods.count for pods in job.reclaimable_pods}
-        sizes = {pods.name: pods.count for pods in job.pod_sets}
         live = running_counts(self.workload, self.cluster)
         counts: dict[str, int] = {}
-        for pods in self.workload.spec.pod_sets:
+        for pods in pod_sets:
             unused = ended.get(pods.name, 0)
-            removed = pods.count - sizes.get(pods.name, pods.count)
-            counts[pods.name] = unused + max(min(removed, pods.count - unused - live.get(pods.name, 0)), 0)
+            free = min(removed[pods.name], pods.count - unused - live.get(pods.name, 0))
+            counts[pods.name] = unused + max(free, 0)
         return tuple(ReclaimablePod(name=name, count=count) for name, count in counts.items() if count)
 
     def retry_due_ms(self) -> int | None:
