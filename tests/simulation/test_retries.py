@@ -37,12 +37,16 @@ class Overlap:
             await asyncio.sleep(0.5)
 
 
+def submit_failing(sim: Simulation, *, retries: int) -> str:
+    dev = sim.submit(ray_job("dev", worker=SLOW, seconds=5, outcome="FAILED", backoffLimit=retries))
+    sim.invariants.distrust(sim.job(dev))
+    return dev
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_next_attempt_of_a_job_waits_for_the_pods_of_the_last_one(seed: int) -> None:
     async def story(sim: Simulation) -> None:
-        job = ray_job("dev", worker=SLOW, seconds=5, outcome="FAILED", backoffLimit=2)
-        dev = sim.submit(job)
-        sim.invariants.distrust(sim.job(dev))
+        dev = submit_failing(sim, retries=2)
         overlap = Overlap(sim)
         watching = asyncio.create_task(overlap.watch())
         await sim.until(lambda: sim.state(dev) == "Failed", "dev has failed three times", 20)
@@ -56,9 +60,7 @@ def test_the_next_attempt_of_a_job_waits_for_the_pods_of_the_last_one(seed: int)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_retried_job_that_is_evicted_is_not_started_again(seed: int) -> None:
     async def story(sim: Simulation) -> None:
-        job = ray_job("dev", worker=SLOW, seconds=5, outcome="FAILED", backoffLimit=9)
-        dev = sim.submit(job)
-        sim.invariants.distrust(sim.job(dev))
+        dev = submit_failing(sim, retries=9)
         await sim.until(lambda: sim.state(dev) == "Retrying", "dev failed")
         prod = sim.submit(ray_job("prod", priority="prod-priority", seconds=60))
         await sim.until(lambda: sim.state(prod) == "Running", "prod runs", 3)

@@ -23,6 +23,12 @@ EFFECT_SECONDS_MAX = 60.0
 """Bound of an answer, and of the time until the API server enforces a change: a second on a quiet machine."""
 
 
+def expect_refusal(refused: str, message: str) -> None:
+    """Checks that a request was refused with a text that has the message; empty: that it was not refused."""
+    assert message in refused
+    assert bool(refused) is bool(message), refused
+
+
 class Target(NamedTuple):
     """An object to patch; `kind` in any case, as kubectl takes it."""
 

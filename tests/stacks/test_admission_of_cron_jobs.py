@@ -8,7 +8,7 @@ import pytest
 from sandbox.cluster.kubectl import Kubectl
 from tests.stacks.accelerator_requests import RULES, SUBJECT
 from tests.stacks.autoscaler_rights import existing, granted
-from tests.stacks.dry_runs import Manifest, User
+from tests.stacks.dry_runs import Manifest, User, expect_refusal
 from tests.stacks.job_requests import GPU_POD, POD, batch_job
 from tests.stacks.ray_requests import create, refusal
 
@@ -63,9 +63,7 @@ def editor(server: Kubectl) -> Iterator[Kubectl]:
 @pytest.mark.parametrize("name", CREATIONS)
 def test_scheduled_jobs_are_checked(editor: Kubectl, name: str) -> None:
     manifest, user, message = CREATIONS[name]
-    refused = refusal(editor, user, manifest)
-    assert message in refused
-    assert bool(refused) is bool(message), refused
+    expect_refusal(refusal(editor, user, manifest), message)
 
 
 def test_a_queued_job_of_a_cron_job_is_suspended(editor: Kubectl) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from tests.stacks.dry_runs import Manifest, User
+from tests.stacks.dry_runs import Manifest, User, expect_refusal
 from tests.stacks.ray_requests import (
     ADMIN,
     ALICE,
@@ -499,9 +499,7 @@ def test_an_existing_finalizer_can_be_removed(server: Kubectl) -> None:
 )
 def test_a_job_is_not_deleted_with_orphan_propagation(server: Kubectl, cascade: str, message: str) -> None:
     at = (JOB, "--namespace=team-a", "--dry-run=server", f"--cascade={cascade}")
-    refused = refused_deletion(server, ALICE, *at)
-    assert message in refused
-    assert bool(refused) is bool(message)
+    expect_refusal(refused_deletion(server, ALICE, *at), message)
 
 
 @pytest.mark.parametrize(
@@ -519,9 +517,7 @@ def test_a_job_is_not_deleted_with_orphan_propagation(server: Kubectl, cascade: 
 def test_a_users_deletion_of_a_jobs_ray_cluster_is_refused(
     server: Kubectl, user: User, target: str, message: str
 ) -> None:
-    refused = refused_deletion(server, user, target, "--namespace=team-a", "--dry-run=server")
-    assert message in refused
-    assert bool(refused) is bool(message)
+    expect_refusal(refused_deletion(server, user, target, "--namespace=team-a", "--dry-run=server"), message)
 
 
 def test_a_manifest_can_be_applied_again_after_placement(server: Kubectl) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.cluster.kubectl import Kubectl
-from tests.stacks.dry_runs import Manifest, Target
+from tests.stacks.dry_runs import Manifest, Target, expect_refusal
 from tests.stacks.job_requests import GPU_POD, NAMESPACE, POD, batch_job, job_set, replicated_job
 from tests.stacks.ray_requests import (
     ADMIN,
@@ -208,6 +208,6 @@ DELETIONS: dict[str, tuple[str, tuple[str, ...], str]] = {
 @pytest.mark.parametrize("name", DELETIONS)
 def test_jobs_are_deleted_with_their_job_set(sets: Kubectl, name: str) -> None:
     target, user, message = DELETIONS[name]
-    refused = refused_deletion(sets, user, target, f"--namespace={NAMESPACE}", "--dry-run=server")
-    assert message in refused
-    assert bool(refused) is bool(message)
+    expect_refusal(
+        refused_deletion(sets, user, target, f"--namespace={NAMESPACE}", "--dry-run=server"), message
+    )
