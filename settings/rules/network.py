@@ -137,20 +137,17 @@ def shared_networks_are_prepared(settings: Settings) -> Iterator[Finding]:
     cluster = settings.cluster
     if not isinstance(cluster, Gke):
         return
-    subnets = SUBNETWORK.fullmatch(cluster.subnetwork or "")
-    if cluster.network and cluster.host_project is None and subnets and subnets["project"]:
-        if subnets["project"] != settings.project:
-            host = subnets["project"]
-            yield Finding(
-                ("muster:cluster", "network"),
-                f"a network of project {host}, as the subnet is (GKE, Shared VPC)",
-                f"write projects/{host}/global/networks/{cluster.network}",
-            )
+    subnet = SUBNETWORK.fullmatch(cluster.subnetwork or "")
+    host, host_of_subnet = cluster.host_project, subnet["project"] if subnet else None
+    if host is None and cluster.network and host_of_subnet not in (None, settings.project):
+        yield Finding(
+            ("muster:cluster", "network"),
+            f"a network of project {host_of_subnet}, as the subnet is (GKE, Shared VPC)",
+            f"write projects/{host_of_subnet}/global/networks/{cluster.network}",
+        )
+    if host in (None, settings.project):
         return
-    if cluster.host_project in (None, settings.project):
-        return
-    host, subnet = cluster.host_project, SUBNETWORK.fullmatch(cluster.subnetwork or "")
-    if subnet is None or subnet["project"] != host:
+    if host_of_subnet != host:
         yield Finding(
             ("muster:cluster", "subnetwork"),
             f"a subnet of project {host}, as the network is (GKE, Shared VPC)",

@@ -27,7 +27,7 @@ from muster.objects.names import MIN_PARALLELISM_ANNOTATION
 MAIN = "main"
 INDEXED = "Indexed"
 # As for the API server (pkg/apis/batch/validation: validateCompletions), which also allows larger numbers.
-ELASTIC = (
+KEEPS_COMPLETIONS = (
     'request.operation == "CREATE" || object.spec.?completions == oldObject.spec.?completions || '
     "(object.spec.?completions == object.spec.?parallelism && "
     "oldObject.spec.?completions == oldObject.spec.?parallelism && "
@@ -159,7 +159,7 @@ BATCH_JOB = JobKind(
     templates=("spec.template",),
     sizes={"spec.parallelism": 1},
     rules={
-        ELASTIC: (
+        KEEPS_COMPLETIONS: (
             "a queued Job keeps spec.completions, but an Indexed Job with as many completions as parallelism "
             "may lower both together: for a larger Job, delete it and create it again"
         ),

@@ -16,9 +16,7 @@ class EventKind(IntEnum):
     WORKERS_ENDED = 6  # preempted workers of an elastic gang that continues; the row is of the preemptions
     ASKS = 7  # an elastic gang has started, and asks for more workers
     DEMAND_CHANGED = 8  # an elastic gang asks for another number of workers; the row is of these changes
-    NODES = (
-        9  # the growth of an elastic gang has its nodes, or may request them again; the row is of these waits
-    )
+    NODES = 9  # an elastic gang has nodes for its growth, or may request them again; the row is of the wait
 
 
 class Events:
