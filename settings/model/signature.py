@@ -42,7 +42,7 @@ def _pattern(pattern: str) -> str:
     return pattern
 
 
-# What the DER of a public key has of its kind: object identifiers of RFC 3279 and RFC 5480.
+# Object identifiers in the DER encoding of a public key (RFC 3279, RFC 5480).
 RSA_KEY = bytes.fromhex("06092a864886f70d010101")
 CURVES = {
     "ECDSA_P256_SHA256": bytes.fromhex("06082a8648ce3d030107"),
@@ -51,7 +51,7 @@ CURVES = {
 
 
 def _kinds(pem: str) -> set[str]:
-    """Returns the kinds of key that this one is, of RSA and the curves; empty if it is none of them."""
+    """Returns the kinds that a public key matches, RSA or curves; empty for a key of another kind."""
     match = PEM.fullmatch(pem)
     der = base64.b64decode("".join(match["der"].split())) if match else b""
     kinds = {algorithm for algorithm, curve in CURVES.items() if curve in der[:64]}

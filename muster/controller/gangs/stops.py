@@ -70,9 +70,9 @@ def pauses(workload: Workload, cluster: ClusterState) -> Iterator[PlannedWrite]:
     if job is None or not runs(workload, job):
         return
     if job.retrying and cluster.live_pods_of(workload):
-        yield suspend(job, "It starts again after the pods of its last attempt have ended")
+        yield suspend(job, "Suspended until the pods of its last attempt have terminated")
     elif _is_replaced_again(workload, cluster):
-        yield suspend(job, "Its pods were replaced twice before they ended: it starts again after their end")
+        yield suspend(job, "Suspended until its pods have terminated: they were replaced twice before")
 
 
 def _is_replaced_again(workload: Workload, cluster: ClusterState) -> bool:
